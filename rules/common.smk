@@ -133,7 +133,7 @@ SHARDED_POOLS = [text for text, settings in INPUTS.selection.items() if SHARDS >
 
 def scores_of_shards(text):
     """The scores of a text's lines, where shards compute them."""
-    pattern = f"results/{{{{experiment}}}}/selection/shards/{text}.{{scatteritem}}.npy"
+    pattern = f"results/{{{{experiment}}}}/selection/shards/{text}.{{scatteritem}}.safetensors"
     return gather.shards(pattern) if text in SHARDED_POOLS else []
 
 

@@ -30,7 +30,7 @@ rule score_pool:
         pool=INPUTS.pool,
         models="results/{experiment}/selection/models/{text}",
     output:
-        output=temp("results/{experiment}/selection/shards/{text}.{scatteritem}.npy"),
+        output=temp("results/{experiment}/selection/shards/{text}.{scatteritem}.safetensors"),
     log:
         "results/{experiment}/logs/score_pool/{text}.{scatteritem}.log",
     benchmark:

@@ -18,14 +18,15 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from safetensors.numpy import save
 
 from neural_smt.cli import main
+from neural_smt.io.arrays import write_arrays
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE
 
@@ -40,6 +41,13 @@ NETWORK = {
     "config": BASE["network"],
     "vocabularies": {"source": DIGEST, "target": DIGEST},
 }
+
+
+def other_weights() -> bytes:
+    """A file of arrays of no network."""
+    with TemporaryDirectory() as folder:
+        write_arrays(Path(folder) / "weights", {"a": np.zeros(3, dtype=np.float32)})
+        return (Path(folder) / "weights").read_bytes()
 
 
 def archive() -> bytes:
@@ -71,7 +79,7 @@ CONTENTS = {
     "$utf16_json": b"\xff\xfe{\x00",
     "$pickle": pickle.dumps({"a": 1}),
     "$header_cut_off": b'\x20\0\0\0\0\0\0\0{"a":',
-    "$other_weights": save({"a": np.zeros(3, dtype=np.float32)}),
+    "$other_weights": other_weights(),
 }
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from neural_smt.io import ragged
-from neural_smt.io.files import atomic, load_array, open_text, read_csv, read_lines, write_lines
-from neural_smt.io.ragged import ArrayWriter, Ragged
+from neural_smt.io.files import atomic, open_text, read_csv, read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import write_rows
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -71,13 +71,11 @@ def test_tables_survive_a_round_trip(tmp_path: Path) -> None:
     assert read_csv(tmp_path / "t.csv") == [{"a": "1", "b": "x, y"}, {"a": "2", "b": 'q"'}]
 
 
-def test_ragged_lists(tmp_path: Path) -> None:
+def test_ragged_lists() -> None:
     lists, none = Ragged.from_lists([[1, 2], [], [3]]), Ragged.from_lists([])
-    lists.save(tmp_path, "words")
     for found, expected in (
         (lists, [[1, 2], [], [3]]),
         (none, []),
-        (Ragged.load(tmp_path, "words"), [[1, 2], [], [3]]),
         (lists.part(1, 3), [[], [3]]),
         (lists.take(np.array([2, 0, 0])), [[3], [1, 2], [1, 2]]),
         (Ragged.concatenate([lists, none, Ragged.from_lists([[], [4, 5]])]), [[1, 2], [], [3], [], [4, 5]]),
@@ -97,19 +95,6 @@ def test_vocabulary_orders_by_count_then_spelling(tmp_path: Path) -> None:
     assert vocabulary.text([4, 3]) == "b a"
     vocabulary.save(tmp_path / "v.tsv")
     assert Vocabulary.load(tmp_path / "v.tsv").digest == vocabulary.digest
-
-
-@pytest.mark.parametrize("shape", [(0,), (5,), (7, 3), (0, 2)])
-def test_arrays_written_in_pieces_are_those_that_numpy_writes(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    np.save(tmp_path / "whole.npy", array)
-    with ArrayWriter(tmp_path / "pieces.npy", array.dtype, shape[1:]) as writer:
-        for row in range(0, len(array), 2):
-            writer.append(array[row : row + 2])
-        with pytest.raises(ValueError, match="belong"):
-            writer.append(np.zeros((1, 9), dtype=array.dtype))
-    assert (tmp_path / "pieces.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
-    np.testing.assert_array_equal(load_array(tmp_path / "pieces.npy"), array)
 
 
 @pytest.mark.parametrize("piece", [1, 2, 100])

@@ -5,7 +5,6 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 
@@ -14,7 +13,6 @@ from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, read_json, read_object
-from neural_smt.io.ragged import Ragged
 from neural_smt.training.checkpoint import read_snapshots
 from neural_smt.workflow.invoke import find_step
 
@@ -67,19 +65,6 @@ def test_damaged_files(
     with pytest.raises(UserError) as caught:
         read(Path("f"))
     assert sentence(caught.value) == told
-
-
-def test_arrays_that_do_not_belong_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Ragged.from_lists([[1], [2, 3]]).save(Path(), "words")
-    np.save("words_values.npy", np.zeros(9, dtype=np.int32), allow_pickle=False)
-    with pytest.raises(UserError) as caught:
-        Ragged.load(Path(), "words")
-    assert str(caught.value) == f".: words_values.npy and words_offsets.npy do not belong together; {AGAIN}"
-    for damaged in (b"", b"\x93NUMPY\x01", b"no array at all\n", b"PK\x03\x04"):
-        Path("words_values.npy").write_bytes(damaged)
-        with pytest.raises(UserError, match=rf"^words_values\.npy: not a NumPy array \(.*\); {AGAIN}$"):
-            Ragged.load(Path(), "words")
 
 
 def test_a_folder_without_epochs(tmp_path: Path) -> None:

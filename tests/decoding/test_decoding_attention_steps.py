@@ -146,7 +146,7 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
 def test_sentences_that_do_not_end_are_named_and_their_sets_grow(
     world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Trained(small_network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(small_network(ending=-1e30), KNOWN, TARGET).save(tmp_path / "model")
     settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1}
     with caplog.at_level(logging.WARNING):
         translate(world, settings)

@@ -13,7 +13,10 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_arrays, write_arrays
+from neural_smt.io.records import FILE
 from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.primitives import ARC
 
 SYSTEMS = [GROUPS[:2], GROUPS, (*GROUPS, "encoder_decoder")]
 ALGORITHMS = ["stack", "cube"]
@@ -177,11 +180,10 @@ def test_scores_that_are_not_finite_are_refused(value):
 def test_language_model_scores_that_are_not_finite_are_refused(order, value, tmp_path):
     model, weights = random_model(0)
     model.language_models[0].save(tmp_path / "lm")
-    name, field = (("unigram_log10", ...), ("arcs", "log10_prob"))[order - 1]
-    array = np.load(tmp_path / "lm" / f"{name}.npy")
-    scores = array[field]
-    scores[np.flatnonzero((scores < 0) & (scores > -3))[0]] = value
-    np.save(tmp_path / "lm" / f"{name}.npy", array)
+    arrays = read_arrays(tmp_path / "lm" / FILE, mapped=False)
+    scores = arrays["unigram_log10"] if order == 1 else arrays["arcs"].view(ARC)["log10_prob"]
+    scores[np.nonzero((scores < 0) & (scores > -3))[0][0]] = value
+    write_arrays(tmp_path / "lm" / FILE, arrays, arrays.meta)
     damaged = NgramModel.load(tmp_path / "lm", TARGET)
     with pytest.raises(UserError, match="language model LM0"):
         Decoder(replace(model, language_models=(damaged,)), SearchSettings(), weights)

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import os
 import re
 import signal
@@ -15,9 +14,9 @@ from pathlib import Path
 
 import psutil
 from kill_plans import Kill, Victim
-from safetensors import safe_open
 
 from neural_smt import STAGES
+from neural_smt.io.arrays import read_meta
 
 LIMIT = 3600
 """Seconds that one run of Snakemake may take."""
@@ -281,8 +280,7 @@ def kept_state(results: Path, job: str, since: float) -> int | None:
     if rule.startswith("train_"):
         path = results / "training" / (name or rule.removeprefix("train_")) / "state" / "checkpoint.safetensors"
         if path.exists() and path.stat().st_mtime >= since:
-            with safe_open(path, framework="pt") as file:
-                return int(json.loads(file.metadata()["progress"])["updates"])
+            return int(read_meta(path)["progress"]["updates"])
     if rule in ("tune", "tune_reranking"):
         system, _, run = name.rpartition(".")
         found = (results / "tuning" / system / run).glob("state/iteration*/progress.json")

@@ -7,7 +7,9 @@ import pytest
 from ngram_tables import FOLDER, assert_same_ngrams
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_json, read_lines, write_lines
+from neural_smt.io.records import FILE
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, comparable_perplexity, measure_perplexity
@@ -61,7 +63,7 @@ def test_a_quantised_model_is_smaller_and_says_nearly_the_same(corpus, tmp_path)
         words = build(corpus, tmp_path / str(bits), tmp_path / f"{bits}.arpa", quantise=bits)
     exact, coded = (NgramModel.load(tmp_path / name, words) for name in ("0", "8"))
     assert (exact.quantised, coded.quantised) == (False, True)
-    assert read_json(tmp_path / "8" / "meta.json")["quantise"] == 8
+    assert read_meta(tmp_path / "8" / FILE)["quantise"] == 8
     text = words.encode(["the cat sleeps", "a dog", "unheard the"])
     np.testing.assert_allclose(coded.score_sentences(text)[0], exact.score_sentences(text)[0], atol=1e-4)
     assert (tmp_path / "0.arpa").read_bytes() == (tmp_path / "8.arpa").read_bytes()

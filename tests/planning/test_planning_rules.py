@@ -58,7 +58,7 @@ def test_a_job_needs_those_whose_files_or_folders_it_reads() -> None:
     jobs = [
         Job("fetch", outputs=("raw/a.gz",)),
         Job("build_phrase_table", inputs=("raw/a.gz", "elsewhere"), outputs=("phrases/table",)),
-        Job("decode", inputs=("phrases/table/scores.npy", "raw/a.gz"), outputs=("b",)),
+        Job("decode", inputs=("phrases/table/arrays.safetensors", "raw/a.gz"), outputs=("b",)),
     ]
     assert dependencies(jobs) == [(), (0,), (0, 1)]
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from moses_tables import moses_vocabularies, read_moses
-from safetensors.numpy import save_file
 
 from neural_smt.decoding.attention_steps import HEADER
+from neural_smt.io.arrays import write_arrays
 from neural_smt.io.files import read_yaml, write_json, write_lines
+from neural_smt.io.records import FILE
 from neural_smt.io.tables import write_rows
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.learning_curve import Record, write_curve
@@ -82,11 +83,11 @@ def _placed(given: Any, folder: Path) -> Any:
         case {"curve": records}:
             write_curve(path, [Record(*record) for record in records])
         case {"rows": rows}:
-            write_json(path / "meta.json", {"rows": rows})
+            write_arrays(path / FILE, {}, {"rows": rows})
         case {"weights": shapes}:
             path.mkdir()
             weights = {f"w{i}": np.zeros(shape, np.float32) for i, shape in enumerate(shapes)}
-            save_file(weights, path / "weights.safetensors")
+            write_arrays(path / "weights.safetensors", weights)
     return str(path)
 
 

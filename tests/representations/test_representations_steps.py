@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from alignments import link_sets
-from safetensors.numpy import load_file, save_file
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import read_json, read_yaml, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.folder import Trained
@@ -181,14 +181,14 @@ def test_links_of_no_sentence_are_refused(build: Build) -> None:
 
 def test_broken_folders_are_refused(build: Build) -> None:
     folder, _ = build("projected_lsa")
-    arrays, description = load_file(folder / "vectors.safetensors"), read_json(folder / "config.json")
+    arrays, description = read_arrays(folder / "vectors.safetensors"), read_json(folder / "config.json")
     weights, features = arrays["weights"], {"features": arrays["features"]}
     for fault in ({}, features | {"weights": weights[1:]}, features | {"weights": weights + np.float32(np.nan)}):
-        save_file({"weights": weights} | fault, folder / "vectors.safetensors")
+        write_arrays(folder / "vectors.safetensors", {"weights": weights} | fault)
         with pytest.raises(UserError, match=r"vectors\.safetensors: does not hold the vectors .* projected_lsa; build"):
             load_representation(folder)
     (folder / "vectors.safetensors").write_bytes(b"short")
-    with pytest.raises(UserError, match=r"vectors\.safetensors: cannot be loaded"):
+    with pytest.raises(UserError, match=r"vectors\.safetensors: damaged"):
         load_representation(folder)
     for broken in ([], {"vocabulary": ""}, description | {"settings": {"kind": "lsa"}}, description | {"settings": 3}):
         write_json(folder / "config.json", broken)

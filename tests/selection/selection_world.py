@@ -45,7 +45,7 @@ def scored(folder: Path, output: Path, sides: tuple[str, ...], count: int) -> li
     settings = SETTINGS | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
     pool, inside = texts_of(folder, "pool", sides), texts_of(folder, "in", sides)
     train_selection_models(pool=pool, in_domain=inside, settings=settings, seed=7, output=output / "models")
-    parts = [output / f"{number}-of-{count}.npy" for number in range(1, count + 1)]
+    parts = [output / f"{number}-of-{count}.safetensors" for number in range(1, count + 1)]
     for part in parts:
         score_pool(pool=pool, models=output / "models", output=part, shard=part.stem, threads=len(sides))
     return parts

@@ -8,6 +8,7 @@ import pytest
 from selection_world import LAWS, NEWS, SETTINGS, scored, selected, sentences, texts_of, write_texts
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_arrays
 from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.streams import TextLines
 from neural_smt.language_model.model import NgramModel
@@ -116,7 +117,7 @@ def test_models_estimated_on_disk_draw_the_same_curve(
 
 def test_what_shards_lack_is_said(texts: Path, tmp_path: Path) -> None:
     parts = scored(texts, tmp_path, ("en", "fr"), 4)
-    with pytest.raises(UserError, match=r"1-of-4\.npy and other shards: 67 scores of 90 lines; score them again"):
+    with pytest.raises(UserError, match=r"1-of-4\.safetensors and other shards: 67 scores of 90 lines"):
         selected(texts, tmp_path, settings=FEW, scored=parts[:3])
 
 
@@ -127,10 +128,10 @@ def test_memory_of_a_shard_does_not_grow_with_the_pool(texts: Path, tmp_path: Pa
         for path in pool:
             path.write_text((texts / path.name).read_text() * copies)
         tracemalloc.start()
-        score_pool(pool=pool, models=tmp_path / "models", output=tmp_path / "s.npy", shard="2-of-4")
+        score_pool(pool=pool, models=tmp_path / "models", output=tmp_path / "s.safetensors", shard="2-of-4")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert len(np.load(tmp_path / "s.npy")) == 90 * copies // 4
+        assert len(read_arrays(tmp_path / "s.safetensors")["scores"]) == 90 * copies // 4
     # The scores themselves are 8 bytes a line, a few times over while both sides are added up.
     assert peaks[1] - peaks[0] < 64 * 90 * 600 / 4 + (1 << 20)
 

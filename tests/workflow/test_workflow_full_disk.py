@@ -17,9 +17,9 @@ from checkouts import TINY, link_checkout, refused, run
 
 from neural_smt.cli import main
 from neural_smt.errors import sentence
-from neural_smt.io.files import atomic, save_arrays, write_json, write_lines
+from neural_smt.io.arrays import ArrayWriter, write_arrays
+from neural_smt.io.files import atomic, write_json, write_lines
 from neural_smt.io.plots import drawing
-from neural_smt.io.ragged import ArrayWriter
 from neural_smt.io.streams import concatenate, write_pairs
 from neural_smt.io.tables import write_rows
 from neural_smt.io.temporaries import scratch_folder
@@ -74,14 +74,9 @@ def words(number: int) -> list[str]:
     return [f"{drawn.getrandbits(64):x}" for _ in range(number)]
 
 
-def write_array(path: Path) -> None:
-    with atomic(path, directory=True) as folder, ArrayWriter(folder / "a.npy", np.int64) as writer:
-        writer.append(np.arange(9000))
-
-
-def save_folder(path: Path) -> None:
-    with atomic(path, directory=True) as folder:
-        save_arrays(folder, first=np.zeros(10), second=np.arange(90_000))
+def grow(path: Path) -> None:
+    with atomic(path, directory=True) as folder, ArrayWriter(folder / "a.safetensors") as writer:
+        writer.append("a", np.arange(9000))
 
 
 def join(path: Path) -> None:
@@ -103,15 +98,15 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "a.en": lambda path: write_pairs(path, path.with_name("a.fr"), [(word, "un") for word in words(9000)]),
     "object.json": lambda path: write_json(path, words(9000)),
     "table.csv": lambda path: write_rows(path, ["word"], [[word] for word in words(9000)]),
-    "arrays": save_folder,
-    "array": write_array,
+    "arrays": lambda path: write_arrays(path, {"first": np.zeros(10), "second": np.arange(90_000)}),
+    "grown": grow,
     "column.safetensors": lambda path: save_column(path, np.zeros(90_000), SimpleNamespace(digest="0")),  # type: ignore[arg-type]
     NAME: lambda path: save_checkpoint(path.parent, "run", Checkpoint({"a": torch.zeros(90_000)}, {})),
     "plot.png": draw,
 }
 """The ways in which steps write: name of the output -> what writes it."""
 
-NAMED = {"arrays": "arrays/second.npy", "array": "array/a.npy", "a.en": "a.fr"}
+NAMED = {"grown": "grown/a.safetensors.a", "a.en": "a.fr"}
 """Files of a folder or of a pair that may be named where they do not fit."""
 
 

@@ -3,41 +3,39 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, read_object, write_json
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Lists, Ragged, load_record, offsets_of, save_record
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
+from neural_smt.io.records import Record
 from neural_smt.jit import kernel
 
 
 @dataclass(frozen=True)
-class LexicalTable:
+class LexicalTable(Record):
     """w(s|t) and w(t|s) of every linked word pair, and of every word with NULL where it was unaligned.
 
     Pairs are sorted by source, then target word id; those of source word ``s`` are rows ``offsets[s]:offsets[s + 1]``.
     All values are probabilities (no logarithms); ``find_pair(offsets, targets, s, t)`` gives the row of a pair.
     """
 
-    offsets: np.ndarray
-    """int64 ``[Vs + 1]``"""
-    targets: np.ndarray
-    """int32 ``[nnz]``: target word ids"""
-    source_given_target: np.ndarray
-    """float64 ``[nnz]``: w(s|t)"""
-    target_given_source: np.ndarray
-    """float64 ``[nnz]``: w(t|s)"""
-    source_given_null: np.ndarray
-    """float64 ``[Vs]``: w(s|NULL), 0 for words that are never unaligned"""
-    target_given_null: np.ndarray
-    """float64 ``[Vt]``: w(t|NULL)"""
-    null_given_source: np.ndarray
-    """float64 ``[Vs]``: w(NULL|s), the share of s that is unaligned"""
-    null_given_target: np.ndarray
-    """float64 ``[Vt]``: w(NULL|t)"""
+    offsets: Annotated[np.ndarray, "int64 [Vs+1] to P"]
+    targets: Annotated[np.ndarray, "int32 [P] < Vt"]
+    """target word ids"""
+    source_given_target: Annotated[np.ndarray, "float64 [P]"]
+    """w(s|t)"""
+    target_given_source: Annotated[np.ndarray, "float64 [P]"]
+    """w(t|s)"""
+    source_given_null: Annotated[np.ndarray, "float64 [Vs]"]
+    """w(s|NULL), 0 for words that are never unaligned"""
+    target_given_null: Annotated[np.ndarray, "float64 [Vt]"]
+    """w(t|NULL)"""
+    null_given_source: Annotated[np.ndarray, "float64 [Vs]"]
+    """w(NULL|s), the share of s that is unaligned"""
+    null_given_target: Annotated[np.ndarray, "float64 [Vt]"]
+    """w(NULL|t)"""
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -54,23 +52,6 @@ class LexicalTable:
         order = np.lexsort((self.targets, -self.target_given_source, self.sources))
         rank = np.arange(len(order)) - self.offsets[:-1][self.sources]
         return Ragged(self.targets[order[rank < count]], offsets_of(np.minimum(np.diff(self.offsets), count)))
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays and ``meta.json`` as a folder, atomically."""
-        with atomic(folder, directory=True) as temporary:
-            save_record(self, temporary)
-            words = {"source_words": len(self.source_given_null), "target_words": len(self.target_given_null)}
-            write_json(temporary / "meta.json", {"pairs": len(self.targets), **words})
-
-    @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> "LexicalTable":
-        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
-        folder = Path(folder)
-        table = load_record(cls, folder, mapped)
-        meta = read_object(folder / "meta.json")
-        if meta["pairs"] != len(table.targets) or meta["source_words"] != len(table.offsets) - 1:
-            raise UserError(f"{folder}: the arrays do not belong together; build the lexical tables again")
-        return table
 
 
 @kernel

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import shutil
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,9 +22,6 @@ from neural_smt.io.temporaries import make_temporary, temporary_output
 
 MAKE = "run the step that makes it"
 MAKE_AGAIN = f"{MAKE} again"
-
-_SMALL = 1 << 16
-"""Bytes of an array that is sooner read than mapped."""
 
 
 @contextmanager
@@ -337,26 +333,3 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     except csv.Error as error:
         raise UserError(f"{path}, line {rows.line_num}: not a row of a CSV table ({error}); {MAKE_AGAIN}") from None
     return table
-
-
-def save_arrays(folder: Path, **arrays: np.ndarray) -> None:
-    """Write each array as ``<name>.npy`` into an existing folder."""
-    for name, array in arrays.items():
-        np.save(Path(folder) / f"{name}.npy", array, allow_pickle=False)
-
-
-def load_array(path: Path, mapped: bool = True) -> np.ndarray:
-    """Load an ``.npy`` array: read-only, and memory-mapped if it is large, unless ``mapped`` is false."""
-    try:
-        large = Path(path).stat().st_size > _SMALL
-        array = np.load(path, mmap_mode="r" if mapped and large else None, allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError("an archive of several")
-        array = np.asarray(array)
-        array.flags.writeable = not mapped
-        return array
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; run the stage that makes {Path(path).parent.name} again") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0].rstrip(".:")
-        raise UserError(f"{path}: not a NumPy array ({reason}); {MAKE_AGAIN}") from None

@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log10
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
-from neural_smt.io.ragged import Ragged, load_record
+from neural_smt.io.arrays import read_arrays
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.records import FILE, record_of, write_record
 from neural_smt.jit import kernel
 from neural_smt.language_model.automaton import BITS, build_automaton, no_codes
-from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.language_model.counting import blocks
+from neural_smt.language_model.ngrams import BLOCK, NgramTable
 from neural_smt.language_model.primitives import (
+    ARC,
     EMPTY,
     Automaton,
     CodedArcs,
@@ -25,7 +29,49 @@ from neural_smt.language_model.primitives import (
 )
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
-_FILES = [name for name in Automaton._fields if name not in ("begin", "coded")]
+
+class _Exact(NamedTuple):
+    """The arrays of an ``Automaton`` in a file; arcs: ``ARC`` as two integers."""
+
+    arcs: Annotated[np.ndarray, "uint64 [slots, 2]"]
+    lexicon: Annotated[np.ndarray, "int32 [words] < words"]
+    unigram_log10: Annotated[np.ndarray, "float32 [words] any"]
+    unigram_state: Annotated[np.ndarray, "int32 [words] < states"]
+    backoff: Annotated[np.ndarray, "float32 [weights] any"]
+    suffix: Annotated[np.ndarray, "int32 [states] < states"]
+
+    def fault(self) -> str | None:
+        """What would lead queries astray, or in a circle."""
+        slots, arcs, empty = len(self.arcs), self.arcs.view(ARC)[:, 0], 0
+        for start, stop in blocks(slots, BLOCK):
+            filled = arcs["key"][start:stop] != EMPTY
+            states = arcs["next_state"][start:stop][filled]
+            empty += stop - start - len(states)
+            if len(states) and not 0 <= states.min() <= states.max() < len(self.suffix):
+                return "an arc leads nowhere"
+        if slots and (slots & (slots - 1) or not empty):
+            return "its arcs are no hash table"
+        for start, stop in blocks(len(self.suffix), BLOCK):
+            if (self.suffix[start:stop] >= np.maximum(np.arange(start, stop), 1)).any():
+                return "backing off does not end"
+        return None
+
+
+class _Quantised(NamedTuple):
+    """Those of a quantised model."""
+
+    exact: _Exact
+    coded: CodedArcs
+
+    def fault(self) -> str | None:
+        """What would lead queries astray, or in a circle."""
+        coded, exact = self.coded, self.exact
+        inner = len(coded.backoff_codes)
+        if len(coded.order_starts) > len(coded.prob_centres) + 1 or inner + len(coded.highest_state) != len(
+            coded.words
+        ):
+            return "its arcs are not of its orders"
+        return exact.fault() if inner + len(exact.backoff) == len(exact.suffix) else "it has no weight of a state"
 
 
 @dataclass(frozen=True)
@@ -73,30 +119,35 @@ class NgramModel:
         return cls(automaton, len(tables), tuple(len(table) for table in tables), vocabulary.digest)
 
     def save(self, folder: Path) -> None:
-        """Write a folder of ``.npy`` arrays and ``meta.json``."""
-        arrays = {name: getattr(self.arrays, name) for name in _FILES}
+        """Write a folder of arrays, and what else is known of the model."""
         meta = {"order": self.order, "ngrams": self.ngrams, "begin": self.begin_state}
         meta["vocabulary"] = self.vocabulary_digest
+        arcs, *others = (getattr(self.arrays, name) for name in _Exact._fields)
+        saved: _Exact | _Quantised = _Exact(arcs.view(np.uint64).reshape(-1, 2), *others)
         if self.quantised:
-            arrays |= self.arrays.coded._asdict()
-            meta["quantise"] = BITS
-        with atomic(folder, directory=True) as temporary:
-            save_arrays(temporary, **arrays)
-            write_json(temporary / "meta.json", meta)
+            saved, meta["quantise"] = _Quantised(saved, self.arrays.coded), BITS
+        write_record(folder, saved, meta)
 
     @classmethod
     def load(cls, folder: Path, vocabulary: Vocabulary | None = None, mapped: bool = True) -> "NgramModel":
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false.
 
-        ``UserError`` when a file is missing, or when the model was made for another vocabulary than the one given.
+        ``UserError`` when a file is missing or damaged, or when the model was made for another vocabulary than the one
+        given.
         """
-        folder = Path(folder)
-        meta = read_object(folder / "meta.json")
+        arrays = read_arrays(Path(folder) / FILE, mapped=mapped)
+        meta, sizes = arrays.meta, {} if vocabulary is None else {"words": len(vocabulary)}
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
-        arrays = [load_array(folder / f"{name}.npy", mapped) for name in _FILES]
-        coded = load_record(CodedArcs, folder, mapped) if "quantise" in meta else no_codes()
-        automaton = _read_only(Automaton(*arrays, begin=np.int32(meta["begin"]), coded=coded))
+        coded = no_codes()
+        if "quantise" in meta:
+            exact, coded = record_of(_Quantised, arrays, **sizes)
+        else:
+            exact = record_of(_Exact, arrays, **sizes)
+        if not 0 <= meta["begin"] < len(exact.suffix):
+            raise arrays.damaged("it begins in no state")
+        exact = exact._replace(arcs=exact.arcs.view(ARC)[:, 0])
+        automaton = _read_only(Automaton(*exact, begin=np.int32(meta["begin"]), coded=coded))
         return cls(automaton, meta["order"], tuple(meta["ngrams"]), meta["vocabulary"])
 
     def score_word(self, state: int, word: int) -> tuple[float, int]:
@@ -110,7 +161,7 @@ class NgramModel:
 
 def _read_only(automaton: Automaton) -> Automaton:
     """The kernels are compiled once, for plain read-only arrays, whether mapped or not."""
-    for array in (*(getattr(automaton, name) for name in _FILES), *automaton.coded):
+    for array in (*(getattr(automaton, name) for name in _Exact._fields), *automaton.coded):
         array.flags.writeable = False
     return automaton
 

@@ -1,6 +1,6 @@
 """Queries of the n-gram automaton, for kernels of every stage. Log10 throughout, as in ARPA files."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -19,21 +19,20 @@ class CodedArcs(NamedTuple):
 
     N-grams are numbered in sorted order, order 2 first: that is the number of an arc, and below the highest order an
     arc leads to the state of its n-gram, whose number is the arc's and that of states before.
-    words: int32 [arcs]; first: uint32 [states + 1], a state's first arc; prob_codes: uint8 [arcs].
-    backoff_codes: uint8 [states after the unigrams], 0 for a weight of log10 0 alone.
-    highest_state: int32 [arcs of the highest order], where they lead.
-    order_starts: int64 [orders], the first arc of order 2, 3, ..., and the number of arcs.
-    prob_centres, backoff_centres: float32 [orders - 1, 256], log10 that a code stands for, by order (2, 3, ...).
+    first: a state's first arc; backoff_codes: of the states after the unigrams, 0 for a weight of log10 0 alone.
+    highest_state: where the arcs of the highest order lead.
+    order_starts: [orders], the first arc of order 2, 3, ..., and the number of arcs.
+    prob_centres, backoff_centres: [orders - 1, 256], log10 that a code stands for, by order (2, 3, ...).
     """
 
-    words: np.ndarray
-    first: np.ndarray
-    prob_codes: np.ndarray
-    backoff_codes: np.ndarray
-    highest_state: np.ndarray
-    order_starts: np.ndarray
-    prob_centres: np.ndarray
-    backoff_centres: np.ndarray
+    words: Annotated[np.ndarray, "int32 [arcs] < words"]
+    first: Annotated[np.ndarray, "uint32 [states+1] to arcs"]
+    prob_codes: Annotated[np.ndarray, "uint8 [arcs]"]
+    backoff_codes: Annotated[np.ndarray, "uint8 [inner]"]
+    highest_state: Annotated[np.ndarray, "int32 [highest] < states"]
+    order_starts: Annotated[np.ndarray, "int64 [orders] to arcs"]
+    prob_centres: Annotated[np.ndarray, "float32 [longer, 256] any"]
+    backoff_centres: Annotated[np.ndarray, "float32 [longer, 256] any"]
 
 
 class Automaton(NamedTuple):

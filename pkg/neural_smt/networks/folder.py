@@ -5,15 +5,15 @@ PyTorch is loaded where weights are read or written, not for a look at them.
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from safetensors import SafetensorError, safe_open
+import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import Arrays, read_arrays, read_shapes, write_arrays
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.vocabulary import Vocabulary
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import torch
 
 CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary", "weights.safetensors"
+
+_ADVICE = "train the model again"
 
 
 @dataclass(frozen=True)
@@ -100,12 +102,10 @@ class Trained(Generic[Network]):
 
     def save(self, folder: Path, training: dict[str, Any] | None = None) -> None:
         """Write the model's folder, all or nothing; training: JSON values for ``read_training``."""
-        from safetensors.torch import save_file
-
         config, sides = self.network.config, dict(zip(self.network.config.sides, self.vocabularies, strict=True))
         with atomic(folder, directory=True) as temporary:
-            weights = {name: tensor.contiguous().cpu() for name, tensor in self.network.state_dict().items()}
-            save_file(weights | self.network.other_tensors(), temporary / WEIGHTS)
+            tensors = self.network.state_dict() | self.network.other_tensors()
+            write_arrays(temporary / WEIGHTS, {name: tensor.cpu().numpy() for name, tensor in tensors.items()})
             for side, vocabulary in sides.items():
                 vocabulary.save(temporary / f"{VOCABULARY}.{side}")
             description = {
@@ -153,36 +153,29 @@ def read_training(folder: Path) -> dict[str, Any]:
     return read_json(Path(folder) / CONFIG).get("training", {})
 
 
-@contextmanager
-def open_weights(folder: Path, framework: str = "numpy") -> Iterator[safe_open]:
-    """The weights of a model's folder, to be read one by one; framework: ``numpy`` or ``pt``, what they are read as."""
-    path = Path(folder) / WEIGHTS
-    try:
-        with safe_open(path, framework=framework) as stream:
-            yield stream
-    except (OSError, SafetensorError) as error:
-        raise _broken(path, error) from None
-
-
-def weight_shapes(stream: safe_open) -> dict[str, list[int]]:
-    """The shapes of opened weights by name, read off their headers."""
-    return {name: stream.get_slice(name).get_shape() for name in stream.keys()}  # noqa: SIM118
+def open_weights(folder: Path, mapped: bool = True) -> Arrays:
+    """The weights of a model's folder by name; ``UserError`` where they cannot be read, or are not finite."""
+    weights = read_arrays(Path(folder) / WEIGHTS, mapped=mapped, advice=_ADVICE)
+    for name, values in weights.items():
+        if not np.isfinite(values).all():
+            raise weights.damaged(f"a number of '{name}' is not finite")
+    return weights
 
 
 def count_parameters(folder: Path) -> int:
     """Numbers in the weights of a model's folder."""
-    with open_weights(folder) as stream:
-        return sum(map(math.prod, weight_shapes(stream).values()))
+    return sum(map(math.prod, read_shapes(Path(folder) / WEIGHTS, _ADVICE).values()))
 
 
 def read_weights(folder: Path) -> "dict[str, torch.Tensor]":
     """The tensors of a model's folder; ``UserError`` where they cannot be read."""
-    with open_weights(folder, "pt") as stream:
-        return {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    import torch
+
+    return {name: torch.from_numpy(values) for name, values in open_weights(folder, mapped=False).items()}
 
 
 def _broken(path: Path, error: Exception) -> UserError:
     # PyTorch's first line only says that there are errors
     first, *further = str(error).splitlines()
     reason = further[0].strip().rstrip(". ") if further and first.endswith(":") else first
-    return UserError(f"{path}: cannot be loaded ({textwrap.shorten(reason, 120)}); train the model again")
+    return UserError(f"{path}: cannot be loaded ({textwrap.shorten(reason, 120)}); {_ADVICE}")

@@ -8,7 +8,7 @@ span is linked outside the target span; the source span is then widened over una
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -62,14 +62,14 @@ class _Marks(NamedTuple):
 
 
 class PairSpans(NamedTuple):
-    """Every occurrence of a phrase pair by its place: int32 spans (``pack_span``) of its sentence pair; links and
-    orientation as in ``ExtractedPairs``.
+    """Every occurrence of a phrase pair by its place: spans (``pack_span``) of its sentence pair; links and orientation
+    as in ``ExtractedPairs``.
     """
 
-    source_spans: np.ndarray
-    target_spans: np.ndarray
-    links: np.ndarray
-    orientation: np.ndarray
+    source_spans: Annotated[np.ndarray, "int32 [P] < *"]
+    target_spans: Annotated[np.ndarray, "int32 [P] < *"]
+    links: Annotated[np.ndarray, "uint64 [P]"]
+    orientation: Annotated[np.ndarray, "uint8 [P] < 9"]
 
 
 @kernel

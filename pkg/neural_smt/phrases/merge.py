@@ -1,14 +1,14 @@
 """The phrase table out of its parts: scored partitions merged by source phrase, a batch of each in memory at a time."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
-from neural_smt.io.files import save_arrays
-from neural_smt.io.ragged import ArrayWriter, ListWriter, Ragged, load_record, offsets_of
+from neural_smt.io.arrays import ArrayWriter
+from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.records import FILE, load_record
 from neural_smt.io.sorting import inverse
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.scoring import check_extracted
@@ -79,25 +79,22 @@ def _batches(parts: Sequence[Entries]) -> Iterator[Entries]:
 def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str], max_length: int) -> PhraseTable:
     """Merge the parts: writes what ``PhraseTable.save`` writes of the whole table into an existing folder.
 
-    The parts are ``Entries`` that ``save_record`` wrote, and have no source phrase in common. digests: those of the
+    The parts are ``Entries`` that ``write_record`` wrote, and have no source phrase in common. digests: those of the
     source and the target vocabulary. Raises ``UserError`` when there are no entries.
     """
     parts = [load_record(Entries, folder) for folder in folders]
     check_extracted(sum(len(part.target) for part in parts))
-    entry_counts, writers = [], {}
-    with ExitStack() as stack:
-        for name, values in vars(parts[0]).items():
-            if isinstance(values, Ragged):
-                writers[name] = ListWriter(stack, output, name, values.values.dtype, values.values.shape[1:])
-            elif name != "entry_offsets":
-                writer = ArrayWriter(output / f"{name}.npy", values.dtype, values.shape[1:])
-                writers[name] = stack.enter_context(writer)
+    names = [field.name for field in fields(Entries)]
+    entry_counts = []
+    with ArrayWriter(output / FILE) as writer:
         for batch in _batches(parts):
             entry_counts.append(np.diff(batch.entry_offsets))
-            for name, writer in writers.items():
-                writer.append(getattr(batch, name))
-    save_arrays(output, entry_offsets=offsets_of(np.concatenate(entry_counts)))
-    entries = load_record(Entries, output)
-    table = PhraseTable(**vars(entries), source_digest=digests[0], target_digest=digests[1], max_length=max_length)
-    table.save_index(output)
+            for name in names:
+                if name != "entry_offsets":
+                    writer.append(name, getattr(batch, name))
+        writer.append("entry_offsets", offsets_of(np.concatenate(entry_counts)))
+        written = {name: writer.read(name) for name in names}
+        table = PhraseTable(**written, source_digest=digests[0], target_digest=digests[1], max_length=max_length)
+        writer.append("source_index", table.source_index)
+        writer.meta = table.meta
     return table

@@ -5,7 +5,7 @@ and reordering probabilities. Follows Moses' ``score``, ``consolidate`` and ``le
 source phrase, e the target phrase.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -31,18 +31,18 @@ _RANK_OF_SET = np.argsort(_SETS_IN_ORDER).astype(np.uint64)
 class ConsolidatedPairs(NamedTuple):
     """The distinct phrase pairs (entries), by source phrase and then by target phrase.
 
-    entry_offsets: int64 ``[S + 1]``, the entries of each source phrase; target: int32 ``[E]``, target phrase numbers;
-    counts: int32 ``[E, 3]``, c(e), c(f), c(f, e); orientations: int32 ``[E, 6]``, occurrences that are monotone,
-    swapped, discontinuous with respect to the previous phrase, then to the next one; links_by_target, links_by_source:
-    uint64 ``[E]``, the most frequent links inside, equally frequent ones compared from either side.
+    entry_offsets: the entries of each source phrase; target: target phrase numbers; counts: c(e), c(f), c(f, e);
+    orientations: occurrences that are monotone, swapped, discontinuous with respect to the previous phrase, then to the
+    next one; links_by_target, links_by_source: the most frequent links inside, equally frequent ones compared from
+    either side.
     """
 
-    entry_offsets: np.ndarray
-    target: np.ndarray
-    counts: np.ndarray
-    orientations: np.ndarray
-    links_by_target: np.ndarray
-    links_by_source: np.ndarray
+    entry_offsets: Annotated[np.ndarray, "int64 [S+1] to E"]
+    target: Annotated[np.ndarray, "int32 [E] < T"]
+    counts: Annotated[np.ndarray, "int32 [E, 3] < *"]
+    orientations: Annotated[np.ndarray, "int32 [E, 6] < *"]
+    links_by_target: Annotated[np.ndarray, "uint64 [E]"]
+    links_by_source: Annotated[np.ndarray, "uint64 [E]"]
 
 
 @kernel

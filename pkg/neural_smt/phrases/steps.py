@@ -20,15 +20,18 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import count_pairs, read_aligned
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_arrays
 from neural_smt.io.files import atomic
 from neural_smt.io.lookup_primitives import hash_words
-from neural_smt.io.ragged import Ragged, load_record, offsets_of, write_record
+from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.records import FILE, load_record, write_record
 from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs, PairSpans, check_pairs, extract_pairs, extract_spans
@@ -44,39 +47,41 @@ log = logging.getLogger(__name__)
 MOST_COUNTED = np.iinfo(np.int32).max
 """Counts are int32."""
 
-TOTALS = "totals"
-"""The name of what ``count_targets`` saves: int32 ``Ragged``, a list for each partition of source phrases."""
+
+class Totals(NamedTuple):
+    """What target phrases count in all; a list for each partition of source phrases."""
+
+    totals: Annotated[Ragged, "int32 [parts]"]
 
 
 @dataclass(frozen=True)
 class Occurrences:
     """The phrase pairs of a shard of sentences, by partition of their source phrase and then in the order of the text.
 
-    source, target: int32 ``Ragged`` of the sentences' word ids; spans: see ``PairSpans``; offsets: int64
-    ``[partitions + 1]``, where each partition begins; sentence_pairs: int32 ``[partitions, sentences]``, how many of
-    its pairs each sentence has.
+    source, target: the sentences' word ids; spans: see ``PairSpans``; offsets: where each partition begins;
+    sentence_pairs: how many of its pairs each sentence has.
     """
 
-    source: Ragged
-    target: Ragged
+    source: Annotated[Ragged, "int32 [sentences] < *"]
+    target: Annotated[Ragged, "int32 [sentences] < *"]
     spans: PairSpans
-    offsets: np.ndarray
-    sentence_pairs: np.ndarray
+    offsets: Annotated[np.ndarray, "int64 [partitions+1] to P"]
+    sentence_pairs: Annotated[np.ndarray, "int32 [partitions, sentences] < *"]
 
 
 @dataclass(frozen=True)
 class Partition:
     """The entries of one partition.
 
-    pairs: ``ConsolidatedPairs`` whose counts c(e) are those of this partition alone; source: int32 ``Ragged``, its
-    source phrases; targets: int32 ``Ragged`` of its T target phrases, by partition of target phrases, in shortlex order
-    in each; target_counts: int32 ``Ragged``, a list for each partition of target phrases.
+    pairs: ``ConsolidatedPairs`` whose counts c(e) are those of this partition alone; source: its source phrases;
+    targets: its T target phrases, by partition of target phrases, in shortlex order in each; target_counts: a list for
+    each partition of target phrases.
     """
 
     pairs: ConsolidatedPairs
-    source: Ragged
-    targets: Ragged
-    target_counts: Ragged
+    source: Annotated[Ragged, "int32 [S] < *"]
+    targets: Annotated[Ragged, "int32 [T] < *"]
+    target_counts: Annotated[Ragged, "int32 [partitions]"]
 
 
 @kernel
@@ -163,7 +168,8 @@ def _load_partition(extracted: Sequence[Path], partition: int, max_length: int) 
 
     def intern(side: str, spans: list[np.ndarray]) -> Ragged:
         """The phrases of a side, by which the spans are replaced; one text is held at a time."""
-        texts = (Ragged.load(folder, side, mapped=False) for folder in extracted)
+        names = f"{side}.values", f"{side}.offsets"
+        texts = (Ragged(*read_arrays(folder / FILE, names, mapped=False).values()) for folder in extracted)
         return intern_parts(zip(texts, map(Ragged, spans, offsets), strict=True), max_length)
 
     phrases = intern("source", source), intern("target", target)
@@ -185,8 +191,7 @@ def count_targets(*, consolidated: list[Path], shard: str, output: Path) -> None
     totals = np.bincount(numbers, np.concatenate(counts)).astype(np.int64)
     if totals.max(initial=0) > MOST_COUNTED:
         raise UserError(f"a target phrase was extracted {totals.max()} times, more than {MOST_COUNTED}; take less text")
-    with atomic(output, directory=True) as temporary:
-        Ragged(totals[numbers].astype(np.int32), offsets_of(list(map(len, lists)))).save(temporary, TOTALS)
+    write_record(output, Totals(Ragged(totals[numbers].astype(np.int32), offsets_of(list(map(len, lists))))))
 
 
 def score_phrases(
@@ -206,7 +211,8 @@ def score_phrases(
     partition = load_record(Partition, consolidated, mapped=False)
     number = Shard.parse(shard).number - 1
     counts = partition.pairs.counts
-    counts[:, 0] = np.concatenate([Ragged.load(folder, TOTALS)[number] for folder in totals])[partition.pairs.target]
+    sums = [load_record(Totals, folder).totals[number] for folder in totals]
+    counts[:, 0] = np.concatenate(sums)[partition.pairs.target]
     words = [int(phrases.values.max(initial=-1)) + 1 for phrases in (partition.source, partition.targets)]
     table = _load_lexical(lexical, words, exactly=False)
     entries = score_entries(partition.pairs, partition.source, partition.targets, table, smoothing, threads)

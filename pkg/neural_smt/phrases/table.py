@@ -1,21 +1,29 @@
 """The phrase table as the stages share it: flat arrays of integer ids in a folder."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, digest_parts, load_array, read_object, save_arrays, write_json
+from neural_smt.io.arrays import read_arrays, write_arrays
+from neural_smt.io.files import atomic, digest_parts
 from neural_smt.io.lookup_primitives import add_lists, empty_slots
-from neural_smt.io.ragged import Ragged, load_record, save_record
+from neural_smt.io.ragged import Ragged, blocks
+from neural_smt.io.records import FILE, arrays_of, record_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.vocabulary import Vocabulary
+
+Kind = TypeVar("Kind")
+
+SIDES = "source", "target"
+
+_PIECE = 1 << 20
+"""Links that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -25,24 +33,33 @@ class Entries:
     Source phrases stand in shortlex order of their word ids (shorter first, then word by word), and so do the
     target phrases of each: the order depends on the vocabularies only. S source phrases, E entries (rows):
 
-    source: int32 ``Ragged`` of S phrases;
-    entry_offsets: int64 ``[S + 1]``, entries ``entry_offsets[s]:entry_offsets[s + 1]`` translate source phrase ``s``;
-    target: int32 ``Ragged`` of E phrases;
-    scores: float32 ``[E, N]``, probabilities p(f|e), lex(f|e), p(e|f), lex(e|f), the order of Moses, then any others;
-    a table read from Moses' text has whatever N >= 1 scores stand there;
-    alignment: uint8 ``Ragged`` of E lists of rows (source position, target position), shape ``[links, 2]``;
-    counts: int32 ``[E, 3]``, how often e, f, and the pair were extracted;
-    reordering: float32 ``[E, 6]``, probabilities of monotone, swap, discontinuous with respect to the previous
-    phrase, then to the next one.
+    entry_offsets: entries ``entry_offsets[s]:entry_offsets[s + 1]`` translate source phrase ``s``;
+    scores: probabilities p(f|e), lex(f|e), p(e|f), lex(e|f), the order of Moses, then any others; a table read from
+    Moses' text has whatever N >= 1 scores stand there;
+    alignment: rows (source position, target position);
+    counts: how often e, f, and the pair were extracted;
+    reordering: probabilities of monotone, swap, discontinuous with respect to the previous phrase, then to the next
+    one.
     """
 
-    source: Ragged
-    entry_offsets: np.ndarray
-    target: Ragged
-    scores: np.ndarray
-    alignment: Ragged
-    counts: np.ndarray
-    reordering: np.ndarray
+    source: Annotated[Ragged, "int32 [S] < source_words"]
+    entry_offsets: Annotated[np.ndarray, "int64 [S+1] to E"]
+    target: Annotated[Ragged, "int32 [E] < target_words"]
+    scores: Annotated[np.ndarray, "float32 [E, N]"]
+    alignment: Annotated[Ragged, "uint8 [E] of [2]"]
+    counts: Annotated[np.ndarray, "int32 [E, 3]"]
+    reordering: Annotated[np.ndarray, "float32 [E, 6]"]
+
+    def fault(self) -> str | None:
+        """What is wrong with the entries as they were read, besides their layout."""
+        lengths = self.source.lengths
+        for first, end in blocks(self.alignment.offsets, _PIECE):
+            links = self.alignment.part(first, end)
+            sources = np.searchsorted(self.entry_offsets, np.arange(first, end), side="right") - 1
+            within = np.stack([lengths[sources], np.diff(self.target.offsets[first : end + 1])], axis=1)
+            if (links.values >= np.repeat(within, links.lengths, axis=0)).any():
+                return "an alignment leaves its phrases"
+        return None
 
 
 @dataclass(frozen=True)
@@ -90,25 +107,10 @@ class PhraseTable(Entries):
         vocabularies = f"{self.source_digest} {self.target_digest}"
         return digest_parts([vocabularies, *self.source.arrays, *self.target.arrays, self.entry_offsets])
 
-    def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
-        """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
-        for side, vocabulary in (("source", source), ("target", target)):
-            if getattr(self, f"{side}_digest") != vocabulary.digest:
-                raise UserError(
-                    f"the phrase table was made with another {side} vocabulary than the one given; "
-                    "run the phrases stage again with the present vocabularies"
-                )
-
-    def save(self, folder: Path) -> None:
-        """Write ``.npy`` arrays and ``meta.json`` as a new folder, atomically, replacing an older one."""
-        with atomic(folder, directory=True) as temporary:
-            save_record(self, temporary, Entries)
-            self.save_index(temporary)
-
-    def save_index(self, folder: Path) -> None:
-        """Write what finds and identifies the entries into the folder of their arrays."""
-        save_arrays(folder, source_index=self.source_index)
-        meta = {
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What the file of the table says besides its arrays."""
+        return {
             "rows": len(self),
             "sources": len(self.source),
             "source_vocabulary": self.source_digest,
@@ -116,34 +118,53 @@ class PhraseTable(Entries):
             "max_length": self.max_length,
             "digest": self.digest,
         }
-        write_json(folder / "meta.json", meta)
+
+    def save(self, folder: Path) -> None:
+        """Write arrays as a new folder, atomically, replacing an older one."""
+        with atomic(folder, directory=True) as temporary:
+            write_arrays(temporary / FILE, arrays_of(self, _Indexed), self.meta)
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> Self:
-        """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false; checks the numbers of rows."""
-        folder = Path(folder)
-        meta = read_object(folder / "meta.json")
-        table = cls(
-            **vars(load_record(Entries, folder, mapped)),
-            source_index=load_array(folder / "source_index.npy", mapped),
-            source_digest=meta["source_vocabulary"],
-            target_digest=meta["target_vocabulary"],
-            max_length=meta["max_length"],
-        )
-        lengths = {len(table.target), len(table.alignment), len(table.scores), len(table.counts), len(table.reordering)}
-        if lengths != {meta["rows"]} or len(table.source) != meta["sources"] or table.scores.ndim != 2:
-            raise UserError(f"{folder}: its arrays differ in length; run the phrases stage again")
-        if "digest" in meta:
-            # computed when the table was written: to compute it again would read a whole mapped table
-            object.__setattr__(table, "digest", meta["digest"])
+    def load(cls, folder: Path, mapped: bool = True, vocabularies: Sequence[Vocabulary] = ()) -> Self:
+        """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false.
+
+        vocabularies: source and target; ``UserError`` where the ids of the table are those of others.
+        """
+        arrays = read_arrays(Path(folder) / FILE, mapped=mapped)
+        digests = {f"{side}_digest": arrays.meta[f"{side}_vocabulary"] for side in SIDES}
+        sizes = {}
+        for side, vocabulary in zip(SIDES, vocabularies, strict=False):
+            sizes[f"{side}_words"] = len(vocabulary)
+            if digests[f"{side}_digest"] != vocabulary.digest:
+                raise UserError(
+                    f"the phrase table was made with another {side} vocabulary than the one given; "
+                    "run the phrases stage again with the present vocabularies"
+                )
+        table = cls(**vars(record_of(_Indexed, arrays, **sizes)), **digests, max_length=arrays.meta["max_length"])
+        # computed when the table was written: to compute it again would read a whole mapped table
+        object.__setattr__(table, "digest", arrays.meta["digest"])
         return table
 
     @classmethod
     def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, tuple[Vocabulary, Vocabulary]]:
         """A table and the vocabularies of its ids, source first; ``UserError`` where it was made with others."""
-        vocabularies, table = (Vocabulary.load(source), Vocabulary.load(target)), cls.load(folder)
-        table.check_vocabularies(*vocabularies)
-        return table, vocabularies
+        vocabularies = Vocabulary.load(source), Vocabulary.load(target)
+        return cls.load(folder, vocabularies=vocabularies), vocabularies
+
+
+@dataclass(frozen=True)
+class _Indexed(Entries):
+    """The arrays of a whole table. source_index: see ``PhraseTable``."""
+
+    source_index: Annotated[np.ndarray, "int32 [slots]"]
+
+    def fault(self) -> str | None:
+        """What is wrong with the arrays as they were read, besides their layout."""
+        slots = self.source_index
+        whole = np.array_equal(np.sort(slots[slots >= 0]), np.arange(len(self.source)))
+        if not whole or len(slots) & (len(slots) - 1) or len(slots) == len(self.source):
+            return "its index is not of its source phrases"
+        return super().fault()
 
 
 @kernel
@@ -174,11 +195,19 @@ def save_column(path: Path, scores: np.ndarray, table: PhraseTable, rows: np.nda
 
     scores: ``[E]`` or ``[n]``, natural logs, stored as float32.
     """
-    arrays = {"scores": np.ascontiguousarray(scores, dtype=np.float32)}
+    arrays = {"scores": np.asarray(scores, dtype=np.float32)}
     if rows is not None:
-        arrays["rows"] = np.ascontiguousarray(rows, dtype=np.int64)
-    with atomic(path) as temporary:
-        save_file(arrays, temporary, {DIGEST: table.digest})
+        arrays["rows"] = np.asarray(rows, dtype=np.int64)
+    write_arrays(path, arrays, {DIGEST: table.digest})
+
+
+class _Column(NamedTuple):
+    scores: Annotated[np.ndarray, "float32 [E]"]
+
+
+class _Part(NamedTuple):
+    rows: Annotated[np.ndarray, "int64 [n] < E"]
+    scores: Annotated[np.ndarray, "float32 [n]"]
 
 
 def load_column(path: Path, table: PhraseTable) -> np.ndarray:
@@ -186,28 +215,16 @@ def load_column(path: Path, table: PhraseTable) -> np.ndarray:
 
     Raises ``UserError`` when the file is no column, belongs to another table or holds a number that is not finite.
     """
-    (scores,) = _read(path, table, "scores")
-    if scores.shape != (len(table),):
-        raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
-    if not np.isfinite(scores).all():
-        raise UserError(f"{path}: a score is not a finite number; {ADVICE}")
-    return scores
+    return _read(path, table, _Column).scores
 
 
 def load_part(path: Path, table: PhraseTable) -> tuple[np.ndarray, np.ndarray]:
     """The rows and scores that ``save_column`` wrote of some rows; ``UserError`` when they are not of ``table``."""
-    return _read(path, table, "rows", "scores")
+    return _read(path, table, _Part)
 
 
-def _read(path: Path, table: PhraseTable, *names: str) -> tuple[np.ndarray, ...]:
-    """The arrays of a file, all of one length."""
-    try:
-        with safe_open(path, framework="np") as file:
-            digest, arrays = (file.metadata() or {}).get(DIGEST), tuple(file.get_tensor(name) for name in names)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; {ADVICE}") from None
-    except (OSError, SafetensorError) as error:
-        raise UserError(f"{path}: not a score column ({str(error).splitlines()[0]}); {ADVICE}") from None
-    if digest != table.digest or len({array.shape for array in arrays}) > 1:
+def _read(path: Path, table: PhraseTable, kind: type[Kind]) -> Kind:
+    arrays = read_arrays(path, mapped=False, advice=ADVICE)
+    if not isinstance(arrays.meta, dict) or arrays.meta.get(DIGEST) != table.digest:
         raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
-    return arrays
+    return record_of(kind, arrays, E=len(table))

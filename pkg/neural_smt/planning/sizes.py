@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from neural_smt.corpus.fetching import locations
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import Systems, drawn_pairs
-from neural_smt.io.files import read_json, read_pieces, read_yaml
+from neural_smt.io.arrays import read_meta
+from neural_smt.io.files import read_pieces, read_yaml
+from neural_smt.io.records import FILE
 
 ROLES = ("train", "in_domain", "monolingual")
 """Of the texts that systems are built from; the pool has the role ``train``."""
@@ -246,4 +248,4 @@ def measure_sizes(folder: Path, config: Mapping[str, Any]) -> Sizes:
 
 
 def _meta(folder: Path) -> dict[str, Any]:
-    return read_json(folder / "meta.json") if (folder / "meta.json").is_file() else {}
+    return read_meta(folder / FILE) if (folder / FILE).is_file() else {}

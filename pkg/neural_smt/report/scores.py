@@ -8,8 +8,10 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_object
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
+from neural_smt.io.records import FILE
 from neural_smt.io.streams import stream_lines
 from neural_smt.io.tables import formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
 from neural_smt.report.pages import read_columns, render, write_page
@@ -150,7 +152,7 @@ def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> d
         "target_words": sum(lengths),
         "unknown": measured["unknown"],
         "perplexity": measured["comparable_perplexity"],
-        "phrase_pairs": read_object(Path(phrase_table) / "meta.json")["rows"],
+        "phrase_pairs": read_meta(Path(phrase_table) / FILE)["rows"],
     }
 
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
+from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
@@ -112,7 +111,7 @@ def save_representation(folder: Path, representation: Representation) -> None:
     named = {vectors: representation.vectors, "features": representation.features}
     arrays = {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
     with atomic(folder, directory=True) as temporary:
-        save_file(arrays, temporary / ARRAYS)
+        write_arrays(temporary / ARRAYS, arrays)
         representation.vocabulary.save(temporary / VOCABULARY)
         description = {"settings": representation.settings.as_dict(), "vocabulary": representation.vocabulary.digest}
         write_json(temporary / CONFIG, description)
@@ -134,10 +133,7 @@ def load_representation(folder: Path) -> Representation:
     if vocabulary.digest != digest:
         raise UserError(f"{folder / VOCABULARY}: not the vocabulary that the representation was made with; {_ADVICE}")
     path = folder / ARRAYS
-    try:
-        arrays = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise UserError(f"{path}: cannot be loaded ({str(error).splitlines()[0]}); {_ADVICE}") from None
+    arrays = read_arrays(path, mapped=False, advice=_ADVICE)
     representation = _assembled(settings, vocabulary, arrays)
     if representation is None:
         raise UserError(f"{path}: does not hold the vectors of a representation of kind {settings.kind}; {_ADVICE}")

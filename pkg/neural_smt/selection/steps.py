@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError, check_as_many
-from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_lines
+from neural_smt.io.arrays import read_arrays, write_arrays
+from neural_smt.io.files import atomic, read_lines, read_parallel, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
 from neural_smt.io.tables import write_rows
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
@@ -48,7 +49,7 @@ def train_selection_models(
 
 
 def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str = "1-of-1", threads: int = 1) -> None:
-    """Score the lines of a shard of a pool under models of ``train_selection_models``: float64 ``[lines]``, ``.npy``.
+    """Score the lines of a shard of a pool under models of ``train_selection_models``: float64 ``[lines]``.
 
     shard: its share of the lines, as ``2-of-4``; the scores of all shards make those of the pool. Sides are scored by
     threads of their own.
@@ -56,8 +57,7 @@ def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str = "1-
     sides = [SideModels.load(models / str(number)) for number in range(len(pool))]
     part = Shard.parse(shard).range(_count(pool))
     scores = score_sides(sides, [TextLines(path, part) for path in pool], threads)
-    with atomic(output) as temporary:
-        np.save(temporary, scores, allow_pickle=False)
+    write_arrays(output, {"scores": scores})
     logger.info("scored lines %d to %d", part.start + 1, part.stop)
 
 
@@ -97,7 +97,7 @@ def select(
     else:
         _check_texts(method, in_domain, inside, pool[-1], dev[-1])
         if scored:
-            values = np.concatenate([load_array(path) for path in scored])
+            values = np.concatenate([read_arrays(path)["scores"] for path in scored])
             if len(values) != lines:
                 found = f"{len(values)} scores of {lines} lines"
                 raise UserError(f"{scored[0]} and other shards: {found}; score them again")

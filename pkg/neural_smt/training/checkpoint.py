@@ -5,20 +5,19 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+import torch
 from torch import Tensor
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import read_arrays, read_meta, write_arrays
 from neural_smt.io.files import atomic, digest_parts
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.temporaries import remove_folder
-from neural_smt.networks.folder import WEIGHTS, open_weights, weight_shapes
+from neural_smt.networks.folder import WEIGHTS, open_weights
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +43,8 @@ def fingerprint(values: Any, *data: np.ndarray | Ragged) -> str:
 
 def save_checkpoint(folder: Path, run: str, checkpoint: Checkpoint) -> None:
     """Write the checkpoint of the run with fingerprint ``run`` into ``folder``."""
-    metadata = {"run": run, "progress": json.dumps(checkpoint.progress)}
-    with atomic(Path(folder) / NAME) as temporary:
-        save_file({name: tensor.contiguous().cpu() for name, tensor in checkpoint.tensors.items()}, temporary, metadata)
+    arrays = {name: tensor.cpu().numpy() for name, tensor in checkpoint.tensors.items()}
+    write_arrays(Path(folder) / NAME, arrays, {"run": run, "progress": checkpoint.progress})
 
 
 def load_checkpoint(folder: Path, run: str) -> Checkpoint | None:
@@ -55,15 +53,14 @@ def load_checkpoint(folder: Path, run: str) -> Checkpoint | None:
     if not path.exists():
         return None
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("run") != run:
-                log.info("%s is of a run with other data or settings: starting afresh", path)
-                return None
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-            return Checkpoint(tensors, json.loads(metadata["progress"]))
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        log.warning("%s cannot be read (%s): starting afresh", path, error)
+        meta = read_meta(path)
+        if meta["run"] != run:
+            log.info("%s is of a run with other data or settings: starting afresh", path)
+            return None
+        arrays = read_arrays(path, mapped=False)
+        return Checkpoint({name: torch.from_numpy(values) for name, values in arrays.items()}, meta["progress"])
+    except UserError as error:
+        log.warning("%s: starting afresh", error)
         return None
 
 
@@ -163,14 +160,13 @@ def write_average(models: Sequence[Path], output: Path) -> None:
         for file in Path(models[-1]).iterdir():
             if file.name != WEIGHTS:
                 shutil.copyfile(file, temporary / file.name)
-        with ExitStack() as stack:
-            streams = [stack.enter_context(open_weights(model, "pt")) for model in models]
-            shapes = [weight_shapes(stream) for stream in streams]
-            for model, found in zip(models, shapes, strict=True):
-                if found != shapes[0]:
-                    raise UserError(f"{model}: not the network of {models[0]}; train the model again")
-            means = {}
-            for name in shapes[0]:
-                tensors = [stream.get_tensor(name) for stream in streams]
-                means[name] = (sum(tensor.double() for tensor in tensors) / len(tensors)).to(tensors[0].dtype)
-        save_file(means, temporary / WEIGHTS)
+        opened = [open_weights(model) for model in models]
+        shapes = [{name: values.shape for name, values in weights.items()} for weights in opened]
+        for model, found in zip(models, shapes, strict=True):
+            if found != shapes[0]:
+                raise UserError(f"{model}: not the network of {models[0]}; train the model again")
+        means = {}
+        for name, values in opened[0].items():
+            total = sum(weights[name].astype(np.float64) for weights in opened)
+            means[name] = (total / len(opened)).astype(values.dtype)
+        write_arrays(temporary / WEIGHTS, means)

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from neural_smt.bleu import SIZE, corpus_statistics
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.files import hash_text
-from neural_smt.io.ragged import Ragged, Record, offsets_of
+from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.records import Record
 from neural_smt.io.sorting import sort_numbers
 from neural_smt.jit import kernel, mix
 
@@ -20,14 +22,14 @@ RESOLUTION = 1e-4
 class Candidates(Record):
     """Distinct candidates of S sentences, ordered by sentence; within a sentence in the order they were found.
 
-    features: float32 ``[N, F]``; statistics: int32 ``[N, 9]`` of BLEU; digests: uint64 ``[N]``, of sentence, words and
-    features; offsets: int64 ``[S + 1]``, the candidates of sentence s are rows ``offsets[s]:offsets[s + 1]``.
+    statistics: of BLEU; digests: of sentence, words and features; offsets: the candidates of sentence s are rows
+    ``offsets[s]:offsets[s + 1]``.
     """
 
-    features: np.ndarray
-    statistics: np.ndarray
-    digests: np.ndarray
-    offsets: np.ndarray
+    features: Annotated[np.ndarray, "float32 [N, F]"]
+    statistics: Annotated[np.ndarray, "int32 [N, 9] < *"]
+    digests: Annotated[np.ndarray, "uint64 [N]"]
+    offsets: Annotated[np.ndarray, "int64 [S+1] to N"]
 
     def __len__(self) -> int:
         return len(self.digests)
@@ -104,6 +106,10 @@ class LatticePool(Record):
 
     lattices: FlatLattices
     candidates: Candidates
+
+    def fault(self) -> str | None:
+        """What is wrong with the lattices as they were read."""
+        return self.lattices.fault()
 
     def __len__(self) -> int:
         return len(self.lattices.tails)

@@ -1,18 +1,19 @@
 """The target words that each sentence of a text may be translated with (V_x of Mi et al. 2016, section 3.1)."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, digest_json, digest_lines, load_array, read_json, save_arrays, write_json
+from neural_smt.io.arrays import ArrayWriter, read_arrays
+from neural_smt.io.files import atomic, digest_json, digest_lines
 from neural_smt.io.lookup_primitives import find_rising
-from neural_smt.io.ragged import Lists, ListWriter, Ragged
+from neural_smt.io.ragged import Lists, Ragged
+from neural_smt.io.records import FILE, record_of
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -102,7 +103,7 @@ class CandidateSets:
         }
 
     def save(self, folder: Path) -> None:
-        """Write the arrays and ``meta.json`` as a folder, atomically."""
+        """Write the arrays and what they were made from as a folder, atomically."""
         save_pieces(folder, [self])
 
     @classmethod
@@ -116,36 +117,33 @@ class CandidateSets:
         unknown = digests.keys() - ORIGINS.keys()
         if unknown:
             raise TypeError(f"sets are not made from {', '.join(sorted(unknown))}")
-        folder = Path(folder)
-        meta = read_json(folder / "meta.json")
-        own, common = Ragged.load(folder, "own"), load_array(folder / "common.npy", mapped=True)
-        try:
-            sets = cls(own, common, meta["size"], meta["origins"], meta["settings"])
-            expected = len(sets), len(common)
-            fits = expected == (meta["sentences"], meta["common"]) and sets._ordered()
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise UserError(f"{folder}: not the target vocabularies of a text ({error}); {_ADVICE}") from None
-        if not fits:
-            raise UserError(f"{folder}: the arrays do not belong together; {_ADVICE}")
+        arrays = read_arrays(Path(folder) / FILE, advice=_ADVICE)
+        meta = arrays.meta
+        saved = record_of(_Saved, arrays, size=meta["size"])
+        sets = cls(*saved, meta["size"], meta["origins"], meta["settings"])
         for name, digest in digests.items():
             if sets.origins.get(name, digest) != digest:
                 raise UserError(f"{folder}: made with another {ORIGINS[name]} than the one given; {_ADVICE}")
         return sets
 
-    def _ordered(self) -> bool:
-        """Whether all ids are inside the vocabulary and rise in every set; what is held in memory is small."""
-        values, offsets = self.own.values, self.own.offsets
-        if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
-            return False
+
+class _Saved(NamedTuple):
+    """The arrays of ``CandidateSets``."""
+
+    own: Annotated[Ragged, "int32 [sentences] < size"]
+    common: Annotated[np.ndarray, "int32 [common] < size"]
+
+    def fault(self) -> str | None:
+        """Whether ids rise in every set; what is held in memory is small."""
+        values, offsets = self.own.arrays
         lowest = self.common[-1] + 1 if len(self.common) else 0
         for start in range(0, len(values), CHECKED):
             piece = values[start : start + CHECKED + 1]  # with the first one of the next piece
             falls = np.flatnonzero(np.diff(piece) <= 0) + start + 1
-            if (offsets[np.searchsorted(offsets, falls)] != falls).any():  # only from one list to the next
-                return False
-            if piece.min() < lowest or piece.max() >= self.size:
-                return False
-        return bool((np.diff(self.common) > 0).all())
+            # only from one list to the next
+            if (offsets[np.searchsorted(offsets, falls)] != falls).any() or piece.min() < lowest:
+                return "ids of a set do not rise"
+        return None if (np.diff(self.common) > 0).all() else "ids of all sets do not rise"
 
 
 @kernel
@@ -167,15 +165,13 @@ def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> int:
     All say that they were made from the whole text. No more than one is held. Returns how many ids the sets have.
     """
     sentences = ids = 0
-    with atomic(folder, directory=True) as temporary:
-        with ExitStack() as stack:
-            writer = ListWriter(stack, temporary, "own", np.int32)
-            for piece in pieces:
-                writer.append(piece.own)
-                sentences += len(piece)
-                ids += int(piece.sizes.sum())
-        save_arrays(temporary, common=piece.common)
-        write_json(temporary / "meta.json", piece._description(sentences))
+    with atomic(folder, directory=True) as temporary, ArrayWriter(temporary / FILE) as writer:
+        for piece in pieces:
+            writer.append("own", piece.own)
+            sentences += len(piece)
+            ids += int(piece.sizes.sum())
+        writer.append("common", piece.common)
+        writer.meta = piece._description(sentences)
     return ids
 
 

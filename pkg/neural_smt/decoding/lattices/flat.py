@@ -8,13 +8,14 @@ are recombined only where coverage, last source range and language model states 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.primitives import pop, push
-from neural_smt.io.ragged import Ragged, Record
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.records import Record
 from neural_smt.jit import enlarged, kernel, leaf, mix
 
 BLOCK = 8192
@@ -28,18 +29,29 @@ DISTINCT_FACTOR = 20
 class FlatLattices(Record):
     """The lattices of S sentences: M nodes, A arcs, F scores.
 
-    node_offsets: int64 ``[S + 1]``: the nodes of sentence s are ``node_offsets[s]:node_offsets[s + 1]``, in an order
-    in which every arc leads to a higher node; the first is the start, the last the end of the sentence; an empty
-    sentence has none. arc_offsets: int64 ``[M + 1]``, the arcs into each node; tails: int32 ``[A]``, the node (numbered
-    over all sentences) that an arc leaves; features: float32 ``[F, A]``, the feature values of each arc, a row per
-    score, which sum to those of a derivation along its arcs; words: int32 ``Ragged`` of A phrases, target ids.
+    node_offsets: the nodes of sentence s are ``node_offsets[s]:node_offsets[s + 1]``, in an order in which every arc
+    leads to a higher node; the first is the start, the last the end of the sentence; an empty sentence has none.
+    arc_offsets: the arcs into each node; tails: the node (numbered over all sentences) that an arc leaves; features:
+    the feature values of each arc, a row per score, which sum to those of a derivation along its arcs; words: A
+    phrases, target ids.
     """
 
-    node_offsets: np.ndarray
-    arc_offsets: np.ndarray
-    tails: np.ndarray
-    features: np.ndarray
-    words: Ragged
+    node_offsets: Annotated[np.ndarray, "int64 [S+1] to M"]
+    arc_offsets: Annotated[np.ndarray, "int64 [M+1] to A"]
+    tails: Annotated[np.ndarray, "int32 [A] < M"]
+    features: Annotated[np.ndarray, "float32 [F, A]"]
+    words: Annotated[Ragged, "int32 [A] < *"]
+
+    def fault(self) -> str | None:
+        """What is wrong with the lattices as they were read, besides their layout."""
+        starts = np.repeat(self.node_offsets[:-1], np.diff(self.node_offsets))
+        degrees = np.diff(self.arc_offsets)
+        heads = np.repeat(np.arange(len(degrees)), degrees)
+        if (self.tails >= heads).any() or (self.tails < starts[heads]).any():
+            return "an arc leads back, or out of its sentence"
+        if ((degrees == 0) != (np.arange(len(degrees)) == starts)).any():
+            return "a node cannot be reached"
+        return None
 
     def __len__(self) -> int:
         """The number of sentences S."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import phrase_links
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.search import Decoder
-from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, load_array, read_lines, read_object, save_arrays, write_json, write_lines
+from neural_smt.io.arrays import read_arrays, write_arrays
+from neural_smt.io.files import atomic, digest_lines, read_lines, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.records import FILE, arrays_of, record_of
 from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.representations.links import aligned_positions, intern_links
 from neural_smt.vocabulary import BOS, UNK, Vocabulary
@@ -30,19 +32,27 @@ def model_ids(words: Sequence[str], vocabulary: Vocabulary) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class AlignedLattices:
+class _Arrays:
+    flat: FlatLattices
+    links: Annotated[np.ndarray, "int32 [W] < N"]
+    ends: Annotated[np.ndarray, "int32 [S] < N"]
+    sets: LinkSets
+
+    def fault(self) -> str | None:
+        """What is wrong with the lattices as they were read, besides their layout."""
+        return self.flat.fault() if len(self.links) == len(self.flat.words.values) else "not every word has links"
+
+
+@dataclass(frozen=True)
+class AlignedLattices(_Arrays):
     """The lattices of S sentences with A arcs, W words on them and F scores.
 
-    flat: the lattices; links: int32 ``[W]``, the number of the link set of each word of ``flat.words``; ends: int32
-    ``[S]``, that of the end of each sentence; sets: the link sets; features: what the scores are, with the weights that
-    the lattices were made with; words: how ids are spelled, first the ``vocabulary_size`` words of the target
-    vocabulary, then words that were copied.
+    flat: the lattices; links: the number of the link set of each word of ``flat.words``; ends: that of the end of each
+    sentence; sets: the N link sets; features: what the scores are, with the weights that the lattices were made with;
+    words: how ids are spelled, first the ``vocabulary_size`` words of the target vocabulary, then words that were
+    copied.
     """
 
-    flat: FlatLattices
-    links: np.ndarray
-    ends: np.ndarray
-    sets: LinkSets
     features: FeatureSet
     words: list[str]
     vocabulary_size: int
@@ -102,39 +112,24 @@ class AlignedLattices:
         return [self.words[i] for i in ids.tolist()]
 
     def save(self, folder: Path) -> None:
-        """Write a folder of arrays, spelled words and ``meta.json``, replacing an older one atomically."""
+        """Write a folder of arrays and spelled words, replacing an older one atomically."""
         features = [{"name": f.name, "weights": list(f.weights), "tunable": f.tunable} for f in self.features]
         with atomic(folder, directory=True) as temporary:
-            self.flat.save(temporary / "lattices")
-            save_arrays(temporary, links=self.links, ends=self.ends, set_sentences=self.sets.sentences)
-            self.sets.positions.save(temporary, "set_positions")
             write_lines(temporary / "words.txt", self.words)
-            meta = {"features": features, "vocabulary_size": self.vocabulary_size, "vocabulary": self.vocabulary.digest}
-            write_json(temporary / "meta.json", meta)
+            meta = {"features": features, "vocabulary_size": self.vocabulary_size, "words": digest_lines(self.words)}
+            write_arrays(temporary / FILE, arrays_of(self, _Arrays), meta)
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True) -> "AlignedLattices":
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false; ``UserError`` where parts do not fit."""
         folder = Path(folder)
-        meta = read_object(folder / "meta.json")
-        features = [Feature(f["name"], tuple(f["weights"]), tunable=f["tunable"]) for f in meta["features"]]
-        links, ends, sentences = (
-            load_array(folder / f"{name}.npy", mapped) for name in ("links", "ends", "set_sentences")
-        )
-        sets = LinkSets(sentences, Ragged.load(folder, "set_positions", mapped))
-        flat = FlatLattices.load(folder / "lattices", mapped)
-        words = read_lines(folder / "words.txt")
-        loaded = cls(flat, links, ends, sets, FeatureSet(features), words, meta["vocabulary_size"])
-        whole = (
-            len(links) == len(flat.words.values)
-            and len(ends) == len(flat)
-            and len(flat.features) == loaded.features.size
-            and loaded.vocabulary.digest == meta["vocabulary"]
-            and flat.words.values.max(initial=-1) < len(words)
-        )
-        if not whole:
-            raise UserError(f"{folder}: its parts do not belong together; decode into lattices again")
-        return loaded
+        arrays = read_arrays(folder / FILE, mapped=mapped, advice="decode into lattices again")
+        meta, words = arrays.meta, read_lines(folder / "words.txt")
+        features = FeatureSet([Feature(f["name"], tuple(f["weights"]), tunable=f["tunable"]) for f in meta["features"]])
+        read = record_of(_Arrays, arrays, F=features.size)
+        if digest_lines(words) != meta["words"] or read.flat.words.values.max(initial=-1) >= len(words):
+            raise arrays.damaged("its words are not those of words.txt")
+        return cls(**vars(read), features=features, words=words, vocabulary_size=meta["vocabulary_size"])
 
 
 def source_positions(

@@ -7,6 +7,7 @@ window around the source words that the predicted word is aligned to. Prediction
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
@@ -101,12 +102,12 @@ LINKS = 5
 class LinkSets:
     """What predictions of target words are aligned to, N distinct ones.
 
-    sentences: int32 ``[N]``, rising; positions: int32 ``Ragged`` of N, source positions within the sentence, rising, at
-    most ``LINKS`` of them; none for the end of a sentence.
+    sentences: rising; positions: source positions within the sentence, rising, at most ``LINKS`` of them; none for the
+    end of a sentence.
     """
 
-    sentences: np.ndarray
-    positions: Ragged
+    sentences: Annotated[np.ndarray, "int32 [N] < S"]
+    positions: Annotated[Ragged, "int32 [N] < *"]
 
     def __len__(self) -> int:
         return len(self.sentences)

@@ -1,0 +1,287 @@
+"""Files of arrays: the safetensors format with a checksum of every array, mapped into memory when read.
+
+Any reader of safetensors opens them. What it need not know stands in the metadata: ``meta``, JSON values of whoever
+wrote the file; ``xxh3``, the XXH3 checksums of the arrays in the order of their data; ``header``, that of all the
+header says besides. So a changed byte anywhere is noticed: when a file is read (12 GB/s of what is in memory), or, of a
+file above ``STAMPED`` bytes, when it is first read: a hidden file beside it remembers its size and time of change.
+"""
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import xxhash
+
+from neural_smt.errors import Section, UserError
+from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic
+from neural_smt.io.ragged import Ragged
+
+STAMPED = 1 << 26
+"""Bytes of a file whose checksums are remembered: those of smaller ones take 6 ms at most."""
+
+_SMALL = 1 << 16
+"""Bytes of a file that is sooner read than mapped."""
+
+_LONGEST_HEADER = 1 << 27
+
+_SIZES = {"U": (1, 2, 4, 8), "I": (1, 2, 4, 8), "F": (4, 8)}
+KINDS = {f"{kind}{8 * size}": np.dtype(f"{kind.lower()}{size}") for kind, sizes in _SIZES.items() for size in sizes}
+KINDS["BOOL"] = np.dtype(np.bool_)
+"""What safetensors calls the types of arrays."""
+
+_NAMES = {kind: name for name, kind in KINDS.items()}
+_OWN = "__metadata__"
+
+
+class _Place(NamedTuple):
+    """Where an array lies in a file: ``start`` from the file's beginning; checksum: of its bytes, in hex."""
+
+    kind: np.dtype
+    shape: tuple[int, ...]
+    start: int
+    checksum: str
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * self.kind.itemsize
+
+
+class Arrays(dict[str, np.ndarray]):
+    """Arrays by name out of a file. path: the file; meta: what it says besides; advice: what to do where it is damaged;
+    unseen: whether it was not known to be as it was written before it was read.
+    """
+
+    def __init__(self, path: Path, meta: Any, advice: str, unseen: bool):
+        super().__init__()
+        self.path, self.meta, self.advice, self.unseen = path, meta, advice, unseen
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise self.damaged(f"it has no '{name}'")
+
+    def damaged(self, reason: object) -> UserError:
+        """What is said of the file where it is not as it was written."""
+        return UserError(f"{self.path}: damaged ({reason}); {self.advice}")
+
+    def remember(self) -> None:
+        """Let later readers of a large file trust it as it is now."""
+        found = self.path.stat()
+        if self.unseen and found.st_size > STAMPED:
+            with suppress(OSError), atomic(stamp_of(self.path)) as temporary:
+                temporary.write_text(_stamp(found))
+
+
+def stamp_of(path: Path) -> Path:
+    """The file that remembers that the checksums of a file were right."""
+    return path.with_name(f".{path.name}.verified")
+
+
+def _stamp(found: os.stat_result) -> str:
+    return f"{found.st_size} {found.st_mtime_ns}\n"
+
+
+def _remembered(path: Path, found: os.stat_result) -> bool:
+    with suppress(OSError, ValueError):
+        return found.st_size > STAMPED and stamp_of(path).read_text() == _stamp(found)
+    return False
+
+
+def read_arrays(
+    path: Path, names: Iterable[str] | None = None, mapped: bool = True, advice: str = MAKE_AGAIN, trusted: bool = True
+) -> Arrays:
+    """Read a file that ``write_arrays`` wrote: arrays that are read-only, and mapped if the file is large, or, unless
+    ``mapped``, in memory of their own.
+
+    names: of those wanted, if not all; trusted: whether a large file that was found right before is so now. Raises
+    ``UserError``, with this advice, for a file that is missing or not as it was written.
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as stream:
+            found = os.fstat(stream.fileno())
+            places, meta = _read_header(stream, found.st_size)
+            arrays = Arrays(path, _section(path, meta, advice), advice, not (trusted and _remembered(path, found)))
+            whole = np.memmap(stream, np.uint8, "r") if mapped and found.st_size > _SMALL else None
+            for name in places if names is None else names:
+                if name not in places:
+                    raise ValueError(f"it has no '{name}'")
+                place = places[name]
+                data = _read(stream, place) if whole is None else np.asarray(whole)[place.start :][: place.bytes]
+                if arrays.unseen and xxhash.xxh3_64_hexdigest(data) != place.checksum:
+                    raise ValueError(f"'{name}' is not what was written")
+                arrays[name] = data.view(place.kind).reshape(place.shape)
+                arrays[name].flags.writeable = not mapped
+            return arrays
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; {MAKE}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error}); {advice}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{path}: damaged ({error}); {advice}") from None
+
+
+def _section(path: Path, meta: str, advice: str) -> Any:
+    def made(values: list[tuple[str, Any]]) -> Section:
+        section = Section(values)
+        section.place, section.advice = str(path), advice
+        return section
+
+    return json.loads(meta, object_pairs_hook=made)
+
+
+def _read(stream: IO[bytes], place: _Place) -> np.ndarray:
+    stream.seek(place.start)
+    data = np.fromfile(stream, np.uint8, place.bytes)
+    if len(data) < place.bytes:
+        raise ValueError("it ends too early")
+    return data
+
+
+def read_meta(path: Path, advice: str = MAKE_AGAIN) -> Any:
+    """What the writer of a file of arrays said besides them."""
+    return read_arrays(path, (), advice=advice).meta
+
+
+def read_shapes(path: Path, advice: str = MAKE_AGAIN) -> dict[str, tuple[int, ...]]:
+    """The shapes of a file's arrays by name; raises ``UserError`` as ``read_arrays`` does."""
+    return {name: array.shape for name, array in read_arrays(path, advice=advice).items()}
+
+
+def _read_header(stream: IO[bytes], size: int) -> tuple[dict[str, _Place], str]:
+    """Where each array lies, and the JSON text of ``meta``; ``ValueError`` unless all of the file is accounted for."""
+    length = int.from_bytes(stream.read(8), "little")
+    if size < 8 or length > min(size - 8, _LONGEST_HEADER) or length % 8:
+        raise ValueError("it does not begin as a file of arrays")
+    header = json.loads(stream.read(length))
+    own = header.pop(_OWN)
+    if own["header"] != _digest_header(header, own["xxh3"], own["meta"]):
+        raise ValueError("its header is not what was written")
+    places, start = {}, 8 + length
+    for (name, entry), checksum in zip(header.items(), own["xxh3"].split(), strict=True):
+        place = _Place(KINDS[entry["dtype"]], tuple(entry["shape"]), start, checksum)
+        whole = all(type(rows) is int and rows >= 0 for rows in place.shape)
+        if not whole or start % place.kind.itemsize or entry["data_offsets"] != _offsets(start - 8 - length, place):
+            raise ValueError(f"'{name}' has no place in it")
+        places[name], start = place, start + place.bytes
+    if start != size:
+        raise ValueError("it has another length than it says")
+    return places, own["meta"]
+
+
+def _offsets(start: int, place: _Place) -> list[int]:
+    return [start, start + place.bytes]
+
+
+def _digest_header(entries: Mapping[str, Any], checksums: str, meta: str) -> str:
+    return xxhash.xxh3_64_hexdigest(json.dumps([entries, checksums, meta]).encode())
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Any = None) -> None:
+    """Write arrays by name; meta: JSON values that ``read_arrays`` gives back. The file is not there before it ends."""
+    parts = {name: _Part(np.asarray(array, order="C")) for name, array in arrays.items()}
+    with atomic(path) as temporary:
+        _write(temporary, parts, meta)
+
+
+class _Part:
+    """An array in memory or, growing, in a file of its own: its type, shape and checksum."""
+
+    def __init__(self, rows: np.ndarray, path: Path | None = None):
+        self.rows, self.path = rows, path
+        self.kind, self.shape, self._digest = rows.dtype, rows.shape, xxhash.xxh3_64()
+        self._stream = open(path, "wb") if path else None  # noqa: SIM115  (closed by ``close``)
+        self._add(rows)
+
+    def _add(self, rows: np.ndarray) -> None:
+        data = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
+        self._digest.update(data)
+        if self._stream:
+            self._stream.write(data)
+
+    def append(self, rows: np.ndarray) -> None:
+        if rows.dtype != self.kind or rows.shape[1:] != self.shape[1:]:
+            raise ValueError(f"{self.path}: rows of {rows.dtype} {rows.shape} do not belong here")
+        self._add(rows)
+        self.shape = (self.shape[0] + len(rows), *self.shape[1:])
+
+    def read(self) -> np.ndarray:
+        """What has been written to the file, mapped."""
+        self._stream.flush()
+        return np.memmap(self.path, self.kind, "r", shape=self.shape) if math.prod(self.shape) else self.rows
+
+    def close(self) -> None:
+        if self._stream:
+            self._stream.close()
+
+    @property
+    def checksum(self) -> str:
+        return self._digest.hexdigest()
+
+    def write(self, stream: IO[bytes]) -> None:
+        if self.path is None:
+            stream.write(self.rows.reshape(-1).view(np.uint8).data)
+            return
+        with open(self.path, "rb") as source:
+            shutil.copyfileobj(source, stream, 1 << 24)
+        self.path.unlink()
+
+
+def _write(path: Path, parts: Mapping[str, _Part], meta: Any) -> None:
+    # the widest types first, so that every array begins at a multiple of its item's size
+    ordered = sorted(parts.items(), key=lambda item: (-item[1].kind.itemsize, item[0]))
+    entries, start = {}, 0
+    for name, part in ordered:
+        place = _Place(part.kind, part.shape, start, part.checksum)
+        entries[name] = {"dtype": _NAMES[part.kind], "shape": [*part.shape], "data_offsets": _offsets(start, place)}
+        start += place.bytes
+    own = {"xxh3": " ".join(part.checksum for _, part in ordered), "meta": json.dumps(meta, sort_keys=True)}
+    own["header"] = _digest_header(entries, own["xxh3"], own["meta"])
+    header = json.dumps({_OWN: own, **entries}).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "wb") as stream:
+        stream.write(len(header).to_bytes(8, "little") + header)
+        for _, part in ordered:
+            part.write(stream)
+
+
+class ArrayWriter:
+    """A file of arrays that grow row by row, equal to what ``write_arrays`` writes. Until the block ends, each lies in
+    a file of its own beside it.
+    """
+
+    def __init__(self, path: Path, meta: Any = None):
+        self.path, self.meta = Path(path), meta
+        self._parts: dict[str, _Part] = {}
+
+    def __enter__(self) -> "ArrayWriter":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for part in self._parts.values():
+            part.close()
+        if kind is None:
+            _write(self.path, self._parts, self.meta)
+
+    def append(self, name: str, rows: np.ndarray | Ragged) -> None:
+        """Write the next rows or lists of an array, all of one type and shape."""
+        if isinstance(rows, Ragged):
+            values = f"{name}.values"
+            written = self._parts[values].shape[0] if values in self._parts else None
+            self.append(values, rows.values)
+            self.append(f"{name}.offsets", rows.offsets if written is None else written + rows.offsets[1:])
+        elif name in self._parts:
+            self._parts[name].append(rows)
+        else:
+            self._parts[name] = _Part(rows, self.path.with_name(f"{self.path.name}.{name}"))
+
+    def read(self, name: str) -> np.ndarray | Ragged:
+        """The array or the lists as far as they are written, mapped."""
+        if name in self._parts:
+            return np.asarray(self._parts[name].read())
+        return Ragged(self.read(f"{name}.values"), self.read(f"{name}.offsets"))
