@@ -40,6 +40,7 @@ VERBS = {
     "translate": "translation.steps:translate",
     "serve": "translation.steps:serve",
     "pack": "translation.steps:pack",
+    "verify": "io.manifest:verify",
 }
 """Verb -> the function behind it, as rules name steps."""
 
@@ -48,6 +49,7 @@ PLACES = {
     "translate": ("experiment", "files"),
     "serve": ("experiment",),
     "pack": ("experiment", "folder"),
+    "verify": ("folder",),
 }
 """Verb -> the parameters that are given by their place, without the name of an option."""
 

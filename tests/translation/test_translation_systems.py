@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from random import Random
 
 import pytest
 from checkouts import TINY, copy_checkout, python, tracked
@@ -199,6 +200,31 @@ def test_a_packed_system_translates_elsewhere(
     ):
         assert main(["translate", "../moved", *arguments]) == 1
         assert fault in capfd.readouterr().err
+
+
+def test_a_changed_bit_of_a_packed_system_is_found(tmp_path: Path, capfd) -> None:
+    pack(tmp_path, capfd, "network")
+    moved = tmp_path / "moved"
+    assert main(["verify", str(moved)]) == 0
+    assert capfd.readouterr().out.endswith("files checked, 0 have no checksum\n")
+    files = [path for path in moved.rglob("*") if path.is_file()]
+    random = Random(1)
+    for _ in range(60):
+        path = random.choices(files, [file.stat().st_size for file in files])[0]
+        good = path.read_bytes()
+        data, place = bytearray(good), random.randrange(len(good))
+        data[place] ^= 1 << random.randrange(8)
+        path.write_bytes(data)
+        assert main(["verify", str(moved)]) == 1, (path, place)
+        path.write_bytes(good)
+    for path in files:  # each is noticed where it is used, too
+        good = path.read_bytes()
+        path.write_bytes(bytes([good[0] ^ 1]) + good[1:])
+        assert main(["translate", str(moved), str(tmp_path / "text")]) == 1
+        path.write_bytes(good)
+    (moved / "more").write_text("a")
+    assert main(["verify", str(moved)]) == 1
+    assert "more: not listed in SHA256SUMS; remove it" in capfd.readouterr().out
 
 
 @pytest.mark.slow

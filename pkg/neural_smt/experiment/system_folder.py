@@ -23,6 +23,7 @@ from typing import Any
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_object, write_json
+from neural_smt.io.manifest import write_manifest
 
 FILE = "system.json"
 
@@ -139,8 +140,8 @@ class System:
 def pack_system(system: System, folder: Path) -> None:
     """Copy an opened system, its base and all that they are made of into a new folder, with the weights of its run.
 
-    Files lie there as they do below the folder that all of them are in. Raises ``UserError`` where the folder exists,
-    or a file of the system is missing.
+    Files lie there as they do below the folder that all of them are in, with a list of their checksums. Raises
+    ``UserError`` where the folder exists, or a file of the system is missing or damaged.
     """
     if folder.exists():
         raise UserError(f"{folder}: exists already; name another folder, or remove it")
@@ -156,7 +157,7 @@ def pack_system(system: System, folder: Path) -> None:
             copy = temporary / path.absolute().relative_to(root)
             copy.parent.mkdir(parents=True, exist_ok=True)
             if path.is_dir():
-                shutil.copytree(path, copy)
+                shutil.copytree(path, copy, ignore=shutil.ignore_patterns(".*"))
             else:
                 shutil.copyfile(path, copy)
         for one, place in zip(chain, (Path(), Path("base")), strict=False):
@@ -165,3 +166,4 @@ def pack_system(system: System, folder: Path) -> None:
             packed = map_paths(content, lambda path, up=place: os.path.relpath(path.absolute().relative_to(root), up))
             (temporary / place).mkdir(exist_ok=True)
             write_json(temporary / place / FILE, packed | ({"base": "base"} if one is not chain[-1] else {}))
+        write_manifest(temporary)

@@ -19,8 +19,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import xxhash
 
-from neural_smt.errors import Section, UserError
-from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic
+from neural_smt.errors import UserError
+from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic, sections
 from neural_smt.io.ragged import Ragged
 
 STAMPED = 1 << 26
@@ -106,11 +106,10 @@ def read_arrays(
         with open(path, "rb") as stream:
             found = os.fstat(stream.fileno())
             places, meta = _read_header(stream, found.st_size)
-            arrays = Arrays(path, _section(path, meta, advice), advice, not (trusted and _remembered(path, found)))
+            meta = json.loads(meta, object_pairs_hook=sections(path, advice))
+            arrays = Arrays(path, meta, advice, not (trusted and _remembered(path, found)))
             whole = np.memmap(stream, np.uint8, "r") if mapped and found.st_size > _SMALL else None
             for name in places if names is None else names:
-                if name not in places:
-                    raise ValueError(f"it has no '{name}'")
                 place = places[name]
                 data = _read(stream, place) if whole is None else np.asarray(whole)[place.start :][: place.bytes]
                 if arrays.unseen and xxhash.xxh3_64_hexdigest(data) != place.checksum:
@@ -126,15 +125,6 @@ def read_arrays(
         raise UserError(f"{path}: damaged ({error}); {advice}") from None
 
 
-def _section(path: Path, meta: str, advice: str) -> Any:
-    def made(values: list[tuple[str, Any]]) -> Section:
-        section = Section(values)
-        section.place, section.advice = str(path), advice
-        return section
-
-    return json.loads(meta, object_pairs_hook=made)
-
-
 def _read(stream: IO[bytes], place: _Place) -> np.ndarray:
     stream.seek(place.start)
     data = np.fromfile(stream, np.uint8, place.bytes)
@@ -146,11 +136,6 @@ def _read(stream: IO[bytes], place: _Place) -> np.ndarray:
 def read_meta(path: Path, advice: str = MAKE_AGAIN) -> Any:
     """What the writer of a file of arrays said besides them."""
     return read_arrays(path, (), advice=advice).meta
-
-
-def read_shapes(path: Path, advice: str = MAKE_AGAIN) -> dict[str, tuple[int, ...]]:
-    """The shapes of a file's arrays by name; raises ``UserError`` as ``read_arrays`` does."""
-    return {name: array.shape for name, array in read_arrays(path, advice=advice).items()}
 
 
 def _read_header(stream: IO[bytes], size: int) -> tuple[dict[str, _Place], str]:

@@ -201,16 +201,21 @@ def read_object(path: Path, advice: str = MAKE_AGAIN) -> dict[str, Any]:
     """Parse a JSON file that holds an object; ``UserError`` also for another value, and for a key that is asked for
     but is not there, with this advice.
     """
+    content = _parse_json(path, sections(path, advice))
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: holds no JSON object; {advice}")
+    return content
+
+
+def sections(path: Path, advice: str = MAKE_AGAIN) -> Callable[[list[tuple[str, Any]]], Section]:
+    """What makes the objects of JSON whose missing keys are a ``UserError`` that names a file, with this advice."""
 
     def section(values: list[tuple[str, Any]]) -> Section:
         made = Section(values)
         made.place, made.advice = str(path), advice
         return made
 
-    content = _parse_json(path, section)
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: holds no JSON object; {advice}")
-    return content
+    return section
 
 
 def _parse_json(path: Path, made_of: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Any:

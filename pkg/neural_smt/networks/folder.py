@@ -3,7 +3,6 @@
 PyTorch is loaded where weights are read or written, not for a look at them.
 """
 
-import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.arrays import Arrays, read_arrays, read_shapes, write_arrays
+from neural_smt.io.arrays import Arrays, read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.vocabulary import Vocabulary
 
@@ -164,7 +163,7 @@ def open_weights(folder: Path, mapped: bool = True) -> Arrays:
 
 def count_parameters(folder: Path) -> int:
     """Numbers in the weights of a model's folder."""
-    return sum(map(math.prod, read_shapes(Path(folder) / WEIGHTS, _ADVICE).values()))
+    return sum(values.size for values in open_weights(folder).values())
 
 
 def read_weights(folder: Path) -> "dict[str, torch.Tensor]":

@@ -11,6 +11,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration, read_configuration_file
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import FILE, System
+from neural_smt.io.manifest import check_listed
 from neural_smt.translation.translators import check_inputs
 
 DEFAULT = Path("config.yaml")
@@ -97,6 +98,7 @@ def open_system(
         return Experiment.load(name, settings, folder).open(system, run)
     if system is not None or settings:
         raise UserError(f"{name} is the folder of one system; leave out --system and --settings")
+    check_listed(place.parent if place.name == FILE else place)
     opened = System.load(place)
     packed = opened.content.get("run", run)
     if run not in (None, packed):
