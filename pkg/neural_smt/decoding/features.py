@@ -211,8 +211,11 @@ class Weights:
         """Read the JSON file; ``UserError`` when it is not an object of lists of numbers."""
         content = read_json(path)
         good = isinstance(content, dict) and all(
-            isinstance(values, list) and all(isinstance(v, int | float) for v in values) for values in content.values()
+            isinstance(values, list) and all(type(v) in (int, float) and abs(v) <= LARGEST for v in values)
+            for values in content.values()
         )
         if not good:
-            raise UserError(f"{path}: expected an object of feature names and lists of numbers; tune the system again")
+            raise UserError(
+                f"{path}: expected names of features and lists of numbers below 1e100; tune the system again"
+            )
         return cls({name: tuple(float(v) for v in values) for name, values in content.items()})

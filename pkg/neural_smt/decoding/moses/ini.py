@@ -126,8 +126,8 @@ def read_sections(path: Path) -> Sections:
     return sections
 
 
-LARGEST = 1e15
-"""Numbers of sections stay below it, so that they are numbers of any type."""
+LARGEST = 1_000_000
+"""Numbers of sections are at most so large."""
 
 
 def _number(sections: Sections, name: str, kind: type[Value] = int, least: float = -math.inf) -> Value | None:
@@ -141,9 +141,9 @@ def _number(sections: Sections, name: str, kind: type[Value] = int, least: float
         value = kind(lines[0].text)
     except ValueError:
         value = math.nan
-    if not abs(value) < LARGEST:
+    if not abs(value) <= LARGEST:
         wanted = "a whole number" if kind is int else "a number"
-        raise lines[0].fail(f"expected {wanted}, not '{lines[0].text}'; correct it")
+        raise lines[0].fail(f"expected {wanted} of at most {LARGEST:,}, not '{lines[0].text}'; correct it")
     if value < least:
         raise lines[0].fail(f"[{name}] must be at least {least}; correct it")
     return value
