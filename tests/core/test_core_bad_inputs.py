@@ -68,6 +68,7 @@ CONTENTS = {
     "$weight": b'{"LM0": [1%s]}' % (b"0" * 400),
     "$long_weight": b'{"LM0": [%s]}' % (b"9" * 5000),
     "$nbest": b"%s ||| a ||| LM0= -1 ||| -1\n" % (b"9" * 5000),
+    "$deep": b"[" * 100_000,
     "$brackets": b"seed: " + b"[" * 3000,
     "$aliases": b"a0: &a0 [1, 2]\n"
     + b"".join(b"a%d: &a%d [*a%d, *a%d]\n" % (n, n, n - 1, n - 1) for n in range(1, 40)),

@@ -76,8 +76,8 @@ def test_every_setting_is_described_and_every_number_has_a_largest() -> None:
         waiting += [sub for sub in part.values() if isinstance(sub, dict)]
         bare = [name for name, setting in part.get("properties", {}).items() if "description" not in setting]
         assert not bare, bare
-        numbers = [sub for sub in part.values() if isinstance(sub, dict) and sub.get("type") in ("integer", "number")]
-        assert all({"maximum", "exclusiveMaximum"} & sub.keys() for sub in numbers), part
+        numbers = [one for one in part.get("properties", {}).values() if one.get("type") in ("integer", "number")]
+        assert all({"maximum", "exclusiveMaximum"} & one.keys() for one in numbers), part
 
 
 def test_given_values_win_over_defaults(embedded: dict[str, Any]) -> None:

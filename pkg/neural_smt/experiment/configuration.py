@@ -10,7 +10,7 @@ from neural_smt.corpus.sources import collect_archives, expand_test_set
 from neural_smt.errors import UserError
 from neural_smt.experiment.checks import check_experiment
 from neural_smt.experiment.networks import inherit_networks, networks_schema
-from neural_smt.experiment.settings import check_section, fill_defaults, load_schema
+from neural_smt.experiment.settings import check_section, fill_defaults, load_schema, read_texts
 from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import digest_json, read_yaml
 
@@ -36,12 +36,16 @@ def read_configuration(paths: Iterable[Path], changes: Mapping[str, Any] | None 
     """
     merged: dict[str, Any] = {}
     files = {Path(path): read_configuration_file(path) for path in paths}
-    whole = [str(path) for path, one in files.items() if "experiment" in one and "sources" in (one.get("corpus") or {})]
+    whole = [str(path) for path, one in files.items() if "experiment" in one and _has_sources(one.get("corpus"))]
     if len(whole) > 1:
         raise UserError(f"{' and '.join(whole)}: each is a whole experiment; give one, then files that change settings")
     for settings in (*files.values(), changes or {}):
         _update(merged, settings)
     return merged
+
+
+def _has_sources(corpus: Any) -> bool:
+    return isinstance(corpus, Mapping) and "sources" in corpus
 
 
 def _update(settings: dict[str, Any], others: Mapping[str, Any]) -> None:
@@ -67,6 +71,7 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     inherit_networks(config)
     schema = networks_schema(config["networks"], load_schema())
     fill_defaults(config, schema, schema)
+    read_texts(config, schema)
     check_section(config, schema)
     _expand_test_sets(config)
     _check_languages(config)
