@@ -68,6 +68,7 @@ CONTENTS = {
     "$weight": b'{"LM0": [1%s]}' % (b"0" * 400),
     "$long_weight": b'{"LM0": [%s]}' % (b"9" * 5000),
     "$nbest": b"%s ||| a ||| LM0= -1 ||| -1\n" % (b"9" * 5000),
+    "$table_cut_off": gzip.compress(b"a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\n" * 20)[:-9],
     "$deep": b"[" * 100_000,
     "$brackets": b"seed: " + b"[" * 3000,
     "$aliases": b"a0: &a0 [1, 2]\n"

@@ -64,13 +64,6 @@ def test_written_and_read_again(shared, tmp_path, name):
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-6)
 
 
-def test_bytes_that_are_not_utf8_are_named(tmp_path):
-    path = tmp_path / "model.arpa"
-    path.write_bytes(GOOD.replace("-1.25e-1 a", "-1.25e-1 \u00e9").encode("latin-1"))
-    with pytest.raises(UserError, match=r"model\.arpa, line 9: not valid UTF-8"):
-        read_arpa(path)
-
-
 @pytest.mark.parametrize("unknown", ["<unk>", "<UNK>"])
 def test_a_model_over_more_words_than_its_own(tmp_path, unknown):
     path = written(tmp_path, GOOD.replace("<unk>", unknown))

@@ -1,6 +1,5 @@
 """What Moses' tables may look like, the sentence that each kind of damage gets, and whatever is written."""
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -76,18 +75,6 @@ def test_broken_reordering_rows(tmp_path: Path, rows: list[str], message: str) -
         read(tmp_path, ROWS, rows)
     told = str(error.value).replace(f"{tmp_path}/", "")
     assert told in (f"reordering, {message}", f"reordering: {message}")
-
-
-def test_bytes_that_are_not_text(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"phrases, line 2: not valid UTF-8 \(byte 0xe9\)"):
-        read(tmp_path, f"{ROWS[0]}\n\u00e9 ||| x ||| 1 1 |||\n".encode("latin-1"))
-    whole = gzip.compress("\n".join(ROWS * 20).encode())
-    for name, data in (("cut.gz", whole[:-9]), ("none.gz", b"a ||| x"), ("empty.gz", b"")):
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(UserError, match=f"{name}: (cannot be read|holds no phrase pair)"):
-            read_moses_text(tmp_path / name, None)
-    with pytest.raises(UserError, match="missing: no such file"):
-        read_moses_text(tmp_path / "missing", None)
 
 
 def test_many_pieces_and_many_words(tmp_path: Path) -> None:

@@ -198,9 +198,7 @@ class Weights:
             vector[feature_set.slices[feature.name]] = values
         for name, value in zip(feature_set.names, vector.tolist(), strict=True):
             if not abs(value) <= LARGEST:  # nor is what is not a number
-                raise UserError(
-                    f"the weight {value} of {name} is not a finite number below 1e100; tune the system again"
-                )
+                raise UserError(f"the weight {value} of {name} is not a finite number below 1e100; tune it again")
         return vector
 
     def save(self, path: Path) -> None:

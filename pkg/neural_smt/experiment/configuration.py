@@ -32,20 +32,16 @@ def read_configuration(paths: Iterable[Path], changes: Mapping[str, Any] | None 
     """The settings of such files, each put over those before, and ``changes`` over all, section by section as Snakemake
     does it.
 
-    ``UserError`` where two of the files are whole experiments, with a name and sources of text.
+    ``UserError`` where two of the files have all that an experiment needs.
     """
     merged: dict[str, Any] = {}
     files = {Path(path): read_configuration_file(path) for path in paths}
-    whole = [str(path) for path, one in files.items() if "experiment" in one and _has_sources(one.get("corpus"))]
+    whole = [str(path) for path, one in files.items() if one.keys() >= set(load_schema()["required"])]
     if len(whole) > 1:
         raise UserError(f"{' and '.join(whole)}: each is a whole experiment; give one, then files that change settings")
     for settings in (*files.values(), changes or {}):
         _update(merged, settings)
     return merged
-
-
-def _has_sources(corpus: Any) -> bool:
-    return isinstance(corpus, Mapping) and "sources" in corpus
 
 
 def _update(settings: dict[str, Any], others: Mapping[str, Any]) -> None:

@@ -134,7 +134,7 @@ def check_section(
 READERS: dict[str, Callable[[str], Any]] = {
     "integer": int,
     "number": float,
-    "boolean": {"true": True, "false": False}.get,
+    "boolean": {"true": True, "false": False}.__getitem__,
 }
 
 
@@ -146,9 +146,8 @@ def read_texts(section: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
             place: Any = section
             for part in path[:-1]:
                 place = place[part]
-            with suppress(ValueError):
-                value = reader(error.instance)
-                place[path[-1]] = error.instance if value is None else value
+            with suppress(ValueError, KeyError):
+                place[path[-1]] = reader(error.instance)
 
 
 @cache
