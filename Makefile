@@ -8,6 +8,9 @@ CONFIG ?=
 # rounds of test-kills, and the number of the first one
 TIMES ?= 30
 FIRST ?= 1
+# damaged files that fuzz reads, of all formats together, and what they are drawn with
+ROUNDS ?= 20000
+SEED ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,7 +25,7 @@ REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/re
 # finished runs that rates are taken from; the tiny one compiles kernels
 RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
-.PHONY: run report test test-cluster test-kills lint bench clean
+.PHONY: run report test test-cluster test-kills fuzz lint bench clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -43,6 +46,10 @@ test-cluster: $(READY)
 # run again, TIMES times; FIRST=7 TIMES=1 repeats the seventh
 test-kills: $(READY)
 	KILLS_EXPERIMENT=$(EXPERIMENT) KILLS_TIMES=$(TIMES) KILLS_FIRST=$(FIRST) $(BIN)/python -m pytest -s -m kills tests/kills
+
+# every reader of a file reads files damaged at random: a result or one sentence, and a table of how many
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/fuzzer.py $(ROUNDS) $(SEED)
 
 lint: $(READY)
 	$(BIN)/ruff check .

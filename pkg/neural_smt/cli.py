@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import pkgutil
+import re
 import signal
 import sys
 import typing
@@ -87,8 +88,8 @@ def _structure(option: str, annotation: Any, text: str) -> Any:
     """What an option says in JSON, or in a file of YAML."""
     try:
         value = read_yaml(Path(text[1:])) if text.startswith("@") else json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep"
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep, or a number of too many digits"
         raise UserError(f"{option}: not valid JSON ({reason}): {text[:60]}; {_ADVICE}") from None
     kind = typing.get_origin(annotation) or annotation
     if isinstance(kind, type) and not isinstance(value, kind | None):
@@ -100,8 +101,22 @@ def _structure(option: str, annotation: Any, text: str) -> Any:
     return value
 
 
+MOST = dict.fromkeys(("--cores", "--gpus", "--nodes", "--processes", "--threads"), 10_000)
+MOST |= dict.fromkeys(("--batch", "--max-length", "--nbest", "--nbest-size", "--nbest-sizes", "--sizes"), 1_000_000)
+"""The largest number that an option takes, by its name; of others it is 10^12."""
+
+
+def _whole(option: str, text: str) -> int:
+    """The whole number that an option says; functions check how small it may be."""
+    most = MOST.get(option, 10**12)
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or abs(int(text)) > most:
+        raise UserError(f"{option}: '{text}' is not a whole number of at most {most:,}; correct it")
+    return int(text)
+
+
 def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
     annotation, option = optional(parameter.annotation), f"--{parameter.name.replace('_', '-')}"
+    whole = partial(_whole, option)
     required = parameter.default is inspect.Parameter.empty
     options: dict[str, Any] = {"required": required, "default": None if required else parameter.default}
     if annotation is bool:
@@ -109,11 +124,12 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -
     elif is_path(annotation):
         options["type"] = Path
     elif is_list(annotation):
-        options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
+        kind = typing.get_args(annotation)[0]
+        options |= {"nargs": "*", "type": whole if kind is int else kind}
     elif typing.get_origin(annotation) is typing.Literal:
         options["choices"] = typing.get_args(annotation)
     elif annotation in (int, float, str):
-        options["type"] = annotation
+        options["type"] = whole if annotation is int else annotation
     else:
         options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
     parser.add_argument(option, dest=parameter.name, **options)

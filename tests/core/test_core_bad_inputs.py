@@ -72,6 +72,12 @@ CONTENTS = {
     "$latin1": "un\ndeux\ncafé\n".encode("latin-1"),
     "$latin1_settings": "experiment: café\n".encode("latin-1"),
     "$long": b"alignment: {aligner: %s}\n" % (b"a" * 400),
+    "$ini_threads": BASE["ini"].format(**BASE["lines"] | {"sections": f"[threads]\n{'9' * 500}\n"}).encode(),
+    "$weight": b'{"LM0": [1%s]}' % (b"0" * 400),
+    "$long_weight": b'{"LM0": [%s]}' % (b"9" * 5000),
+    "$nbest": b"%s ||| a ||| LM0= -1 ||| -1\n" % (b"9" * 5000),
+    "$table_cut_off": gzip.compress(b"a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\n" * 20)[:-9],
+    "$deep": b"[" * 100_000,
     "$brackets": b"seed: " + b"[" * 3000,
     "$aliases": b"a0: &a0 [1, 2]\n"
     + b"".join(b"a%d: &a%d [*a%d, *a%d]\n" % (n, n, n - 1, n - 1) for n in range(1, 40)),
@@ -130,7 +136,7 @@ def written(row: Row, tmp_path: Path) -> Iterator[Path]:
 
 
 def arguments(row: Row, repository: Path) -> list[str]:
-    return shlex.split(row["command"].replace("{repository}", str(repository)))
+    return shlex.split(row["command"].replace("{repository}", str(repository)).replace("{nines}", "9" * 5000))
 
 
 def sentence(row: Row, repository: Path) -> str:

@@ -69,13 +69,15 @@ def test_full_size_experiments_are_those_of_the_papers(repository: Path) -> None
                 assert side["url"].startswith(("https://www.statmt.org/wmt1", "https://statmt.org/wmt"))
 
 
-def test_every_setting_is_described() -> None:
+def test_every_setting_is_described_and_every_number_has_a_largest() -> None:
     waiting: list[dict[str, Any]] = [load_schema()]
     while waiting:
         part = waiting.pop()
         waiting += [sub for sub in part.values() if isinstance(sub, dict)]
         bare = [name for name, setting in part.get("properties", {}).items() if "description" not in setting]
         assert not bare, bare
+        numbers = [one for one in part.get("properties", {}).values() if one.get("type") in ("integer", "number")]
+        assert all({"maximum", "exclusiveMaximum"} & one.keys() for one in numbers), part
 
 
 def test_given_values_win_over_defaults(embedded: dict[str, Any]) -> None:

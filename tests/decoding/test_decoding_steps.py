@@ -1,6 +1,5 @@
 """Features, weights, n-best lists and the decode step, whole and in shards: byte for byte the same."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,21 +44,11 @@ def test_weights_go_through_json(tmp_path):
     assert again.vector(features).tolist() == (np.arange(15) / 8).tolist()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"LM0": [float("nan")]}, "finite"),
-        ({"LM0": [0.1, 0.2]}, "LM0"),
-        ({"LM7": [0.1]}, "LM7"),
-        ({"LM0": "much"}, "lists of numbers"),
-    ],
-)
-def test_bad_weights_are_refused(tmp_path, change, message):
+@pytest.mark.parametrize("change", [{"LM0": (0.1, 0.2)}, {"LM7": (0.1,)}])
+def test_weights_of_other_scores_are_refused(change):
     features = build_feature_set(GROUPS)
-    content = {name: list(values) for name, values in Weights.defaults(features).values.items()} | change
-    (tmp_path / "weights.json").write_text(json.dumps(content))
-    with pytest.raises(UserError, match=message):
-        Weights.load(tmp_path / "weights.json").vector(features)
+    with pytest.raises(UserError, match=next(iter(change))):
+        Weights(Weights.defaults(features).values | change).vector(features)
 
 
 def test_tuned_weights_extend_to_further_features_that_count_nothing_yet():

@@ -1,19 +1,15 @@
-"""What Moses' tables may look like, the sentence that each kind of damage gets, and tables corrupted at random."""
+"""What Moses' tables may look like, the sentence that each kind of damage gets, and whatever is written."""
 
-import gzip
 from pathlib import Path
 
 import numpy as np
 import pytest
-from aligned_texts import CASES, TABLES, assert_same_table, entries
-from corruption import attempt, corrupted
+from aligned_texts import CASES, assert_same_table, entries
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from moses_tables import read_moses
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_bytes
-from neural_smt.phrases.moses_format import MosesText, read_moses_text, write_moses
+from neural_smt.phrases.moses_format import MosesText, read_moses_text
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.table import PhraseTable
 
@@ -26,10 +22,6 @@ def read(folder: Path, rows: list[str] | bytes, reordering: list[str] | None = N
     for path, lines in zip(paths, (rows, reordering), strict=True):
         if lines is not None:
             path.write_bytes(lines if isinstance(lines, bytes) else "".join(f"{row}\n" for row in lines).encode())
-    return with_table(*paths)
-
-
-def with_table(*paths: Path | None) -> tuple[MosesText, PhraseTable]:
     text = read_moses_text(*paths)
     return text, text.table(*text.vocabularies)
 
@@ -85,18 +77,6 @@ def test_broken_reordering_rows(tmp_path: Path, rows: list[str], message: str) -
     assert told in (f"reordering, {message}", f"reordering: {message}")
 
 
-def test_bytes_that_are_not_text(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"phrases, line 2: not valid UTF-8 \(byte 0xe9\)"):
-        read(tmp_path, f"{ROWS[0]}\n\u00e9 ||| x ||| 1 1 |||\n".encode("latin-1"))
-    whole = gzip.compress("\n".join(ROWS * 20).encode())
-    for name, data in (("cut.gz", whole[:-9]), ("none.gz", b"a ||| x"), ("empty.gz", b"")):
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(UserError, match=f"{name}: (cannot be read|holds no phrase pair)"):
-            read_moses_text(tmp_path / name, None)
-    with pytest.raises(UserError, match="missing: no such file"):
-        read_moses_text(tmp_path / "missing", None)
-
-
 def test_many_pieces_and_many_words(tmp_path: Path) -> None:
     """Larger than a piece of the file and than the first room for words; the broken line is still named."""
     rows = [f"s{n} t{n % 7} ||| u{n} {'v' * 30}{n % 5000} ||| 0.5 ||| 0-0 1-1 ||| {n} 1 1" for n in range(40_000)]
@@ -114,59 +94,6 @@ def test_many_pieces_and_many_words(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("corrupted")
-
-
-def check(folder: Path, phrases: Path, reordering: Path) -> bool:
-    """Whether both files are read; a table that is read holds what its text says."""
-    found = attempt(with_table, phrases, reordering)
-    if found is None:
-        return False
-    text, table = found
-    rows = len(table)
-    assert rows == len([line for line in read_bytes(phrases).split(b"\n") if line])
-    for name in ("scores", "counts", "reordering"):
-        assert getattr(table, name).shape[0] == rows
-        assert (getattr(table, name) >= 0).all()
-        assert np.isfinite(getattr(table, name)).all()
-    for row, source in enumerate(table.entry_source.tolist()):
-        words, target, links = table.source[source], table.target[row], table.alignment[row]
-        assert find_phrase(table.lookup, words, 0, len(words)) == source
-        assert (links < [len(words), len(target)]).all()
-    again = folder / "again", folder / "again-reordering"
-    write_moses(table, text.vocabularies, *again)
-    again = read_moses(*again, *text.vocabularies)
-    assert_same_table(again, table, "counts")
-    np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5, atol=1e-44)
-    return True
-
-
-GOOD = [path.read_bytes() for path in TABLES]
-ARCHIVE = gzip.compress(GOOD[0], mtime=0)
-
-
-def test_good_tables_are_read(folder: Path) -> None:
-    (folder / "good.gz").write_bytes(ARCHIVE)
-    assert check(folder, *TABLES)
-    assert check(folder, folder / "good.gz", TABLES[1])
-
-
-@pytest.mark.parametrize(
-    ("name", "corrupt", "outcomes"),
-    [
-        ("phrases", corrupted(GOOD[0]), {False, True}),
-        ("reordering", corrupted(GOOD[1]), {False, True}),
-        ("phrases", st.binary(max_size=200), {False}),
-        ("phrases.gz", corrupted(ARCHIVE), {False, True}),
-    ],
-)
-@given(data=st.data())
-@settings(max_examples=200)
-def test_corrupted_tables(
-    folder: Path, name: str, corrupt: st.SearchStrategy[bytes], outcomes: set[bool], data: st.DataObject
-) -> None:
-    (folder / name).write_bytes(data.draw(corrupt))
-    paths = (TABLES[0], folder / name) if name == "reordering" else (folder / name, TABLES[1])
-    assert check(folder, *paths) in outcomes
 
 
 words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "|x"]), min_size=1, max_size=20)

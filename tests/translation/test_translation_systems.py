@@ -256,7 +256,7 @@ def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:
         pack_system(opened, tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
     (tmp_path / "system.json").write_text('{"name": "x"}')
-    with pytest.raises(UserError, match=r"system\.json: the system has no 'kind'; write"):
+    with pytest.raises(UserError, match=r"system\.json: has no 'kind'; write"):
         open_system(str(tmp_path))
 
 

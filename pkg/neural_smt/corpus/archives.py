@@ -29,7 +29,7 @@ from neural_smt.io.files import atomic, check_text, write_lines
 PIECE = 1 << 20
 """Bytes read at a time."""
 
-DAMAGE = (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, zlib.error, lzma.LZMAError, NotImplementedError)
+DAMAGE = (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, zlib.error, lzma.LZMAError, RuntimeError)
 """What the readers of the standard library raise for archives that are cut off, changed, or of another kind."""
 
 GZIP = b"\x1f\x8b"

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json
+from neural_smt.experiment.settings import read_described
+from neural_smt.io.files import write_json
 
 LOG_FLOOR = -100.0
 """Natural log of the smallest probability, and the price of an unknown word (Moses' LOWEST_SCORE)."""
@@ -197,9 +198,7 @@ class Weights:
             vector[feature_set.slices[feature.name]] = values
         for name, value in zip(feature_set.names, vector.tolist(), strict=True):
             if not abs(value) <= LARGEST:  # nor is what is not a number
-                raise UserError(
-                    f"the weight {value} of {name} is not a finite number below 1e100; tune the system again"
-                )
+                raise UserError(f"the weight {value} of {name} is not a finite number below 1e100; tune it again")
         return vector
 
     def save(self, path: Path) -> None:
@@ -209,10 +208,5 @@ class Weights:
     @classmethod
     def load(cls, path: Path) -> "Weights":
         """Read the JSON file; ``UserError`` when it is not an object of lists of numbers."""
-        content = read_json(path)
-        good = isinstance(content, dict) and all(
-            isinstance(values, list) and all(isinstance(v, int | float) for v in values) for values in content.values()
-        )
-        if not good:
-            raise UserError(f"{path}: expected an object of feature names and lists of numbers; tune the system again")
-        return cls({name: tuple(float(v) for v in values) for name, values in content.items()})
+        values = read_described(path, "weights", "tune the system again")
+        return cls({name: tuple(map(float, numbers)) for name, numbers in values.items()})

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json
+from neural_smt.experiment.settings import read_described
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,10 @@ class ShardStatistics:
     def load(cls, path: Path) -> Self:
         """Read it; ``UserError`` when it is something else."""
         try:
-            return cls(**read_json(path))
+            found = cls(**read_described(path, "statistics"))
+            if len({len(values) for values in vars(found).values() if isinstance(values, list)}) > 1:
+                raise TypeError
+            return found
         except TypeError:
             raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
 

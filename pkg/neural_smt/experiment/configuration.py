@@ -10,9 +10,9 @@ from neural_smt.corpus.sources import collect_archives, expand_test_set
 from neural_smt.errors import UserError
 from neural_smt.experiment.checks import check_experiment
 from neural_smt.experiment.networks import inherit_networks, networks_schema
-from neural_smt.experiment.settings import check_section, fill_defaults, load_schema
+from neural_smt.experiment.settings import check_section, fill_defaults, load_schema, read_texts
 from neural_smt.experiment.systems import Systems
-from neural_smt.io.files import read_yaml
+from neural_smt.io.files import digest_json, read_yaml
 
 MOVED: dict[str, str] = read_yaml(Path(__file__).with_name("moved.yaml"))
 """Settings that had another place or name once, and what to do about them."""
@@ -32,11 +32,11 @@ def read_configuration(paths: Iterable[Path], changes: Mapping[str, Any] | None 
     """The settings of such files, each put over those before, and ``changes`` over all, section by section as Snakemake
     does it.
 
-    ``UserError`` where two of the files are whole experiments, with a name and sources of text.
+    ``UserError`` where two of the files have all that an experiment needs.
     """
     merged: dict[str, Any] = {}
     files = {Path(path): read_configuration_file(path) for path in paths}
-    whole = [str(path) for path, one in files.items() if "experiment" in one and "sources" in (one.get("corpus") or {})]
+    whole = [str(path) for path, one in files.items() if one.keys() >= set(load_schema()["required"])]
     if len(whole) > 1:
         raise UserError(f"{' and '.join(whole)}: each is a whole experiment; give one, then files that change settings")
     for settings in (*files.values(), changes or {}):
@@ -67,6 +67,7 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     inherit_networks(config)
     schema = networks_schema(config["networks"], load_schema())
     fill_defaults(config, schema, schema)
+    read_texts(config, schema)
     check_section(config, schema)
     _expand_test_sets(config)
     _check_languages(config)
@@ -146,17 +147,20 @@ def _check_languages(config: Mapping[str, Any]) -> None:
 def _check_held_out(corpus: Mapping[str, Any]) -> None:
     """Raise ``UserError`` where a set that scores or tuning are of is also what systems learn from, or are tuned on."""
 
-    def parts(name: str) -> list[str]:
-        return corpus["sources"][name].get("join", [name])
+    def parts(name: str) -> dict[str, str]:
+        """The sources that a set is made of, by where each of their sides comes from."""
+        sources, others = corpus["sources"], ("alignment", "size", "tokenised")
+        sides = [(part, side) for part in sources[name].get("join", [name]) for side in sources[part].items()]
+        return {digest_json(side): part for part, side in sides if side[0] not in others}
 
     roles = ("train", "in_domain", "monolingual")
     used = {part: f"corpus.{role}" for role in roles for name in corpus[role] for part in parts(name)}
     sets = {f"corpus.test.{position}": name for position, name in enumerate(corpus["test"])}
     for where, name in {"corpus.dev": corpus["dev"], **sets}.items():
-        for part in parts(name):
-            if part in used:
+        for origin, part in parts(name).items():
+            if origin in used:
                 advice = "name text of its own, or set check: {texts: false}"
-                raise UserError(f"{where}: '{part}' is in {used[part]} too; {advice}")
+                raise UserError(f"{where}: '{part}' is in {used[origin]} too; {advice}")
         if where == "corpus.dev":
             used |= dict.fromkeys(parts(name), where)
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from neural_smt.errors import LONGEST, UserError
-from neural_smt.io.files import read_yaml
+from neural_smt.io.files import MAKE_AGAIN, read_object, read_yaml
 
 
 class Settings(SimpleNamespace):
@@ -65,7 +65,7 @@ IN_CONFIGURATION = "correct it in the configuration"
 
 
 def complete_settings(
-    values: Mapping[str, Any], schema: Mapping[str, Any], where: str, advice: str = IN_CONFIGURATION
+    values: Mapping[str, Any], schema: Mapping[str, Any], where: str | Path, advice: str = IN_CONFIGURATION
 ) -> Settings:
     """Settings that a part of the schema describes; where: how messages call them; advice: what to do about a fault."""
     root, section = load_schema(), deepcopy(dict(values))
@@ -111,18 +111,22 @@ def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str,
     return schema
 
 
+def read_described(path: Path, name: str, advice: str = MAKE_AGAIN) -> dict[str, Any]:
+    """The object of a file of JSON, as the schema describes it among its ``$defs``; ``UserError`` for another."""
+    content, kinds = read_object(path, advice), load_schema()["$defs"]
+    check_section(content, {**kinds[name], "$defs": kinds}, Path(path), advice)
+    return content
+
+
 def check_section(
-    section: Mapping[str, Any], schema: Mapping[str, Any], where: str = "", advice: str = IN_CONFIGURATION
+    section: Mapping[str, Any], schema: Mapping[str, Any], where: str | Path = "", advice: str = IN_CONFIGURATION
 ) -> None:
     """Raise ``UserError`` for the first fault of a section: an unknown key (with the nearest known one), a wrong type,
-    a value out of range. where: how the section is called; advice: what to do about a wrong value.
+    a value out of range. where: how the section is called, or its file; advice: what to do about a wrong value.
     """
     from jsonschema.exceptions import best_match  # a tenth of a second that most steps do without
 
-    validator = _validator()(schema)
-    for error in list(validator.iter_errors(section)):
-        _read_text(section, error)
-    errors = validator.iter_errors(section)
+    errors = _validator()(schema).iter_errors(section)
     if errors := sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
         raise UserError(_sentence(best_match(errors), where, advice))
 
@@ -130,20 +134,20 @@ def check_section(
 READERS: dict[str, Callable[[str], Any]] = {
     "integer": int,
     "number": float,
-    "boolean": {"true": True, "false": False}.get,
+    "boolean": {"true": True, "false": False}.__getitem__,
 }
 
 
-def _read_text(section: Mapping[str, Any], error: Any) -> None:
-    """Put a number or a truth value in the place of a text that says it, as in ``--config 'tuning={runs: 4}'``."""
-    reader, *path = READERS.get(str(error.validator_value)), *error.absolute_path
-    if error.validator == "type" and reader and isinstance(error.instance, str) and path:
-        place: Any = section
-        for part in path[:-1]:
-            place = place[part]
-        with suppress(ValueError):
-            value = reader(error.instance)
-            place[path[-1]] = error.instance if value is None else value
+def read_texts(section: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Put numbers and truth values in the places of texts that say them, as in ``--config 'tuning={runs: 4}'``."""
+    for error in list(_validator()(schema).iter_errors(section)):
+        reader, *path = READERS.get(str(error.validator_value)), *error.absolute_path
+        if error.validator == "type" and reader and isinstance(error.instance, str) and path:
+            place: Any = section
+            for part in path[:-1]:
+                place = place[part]
+            with suppress(ValueError, KeyError):
+                place[path[-1]] = reader(error.instance)
 
 
 @cache
@@ -159,8 +163,9 @@ def _is_finite(checker: Any, value: Any) -> bool:
     return math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and not isinstance(value, bool)
 
 
-def _sentence(error: Any, where: str, advice: str) -> str:
-    place = ".".join(str(part) for part in ([where] if where else []) + list(error.absolute_path)) or "configuration"
+def _sentence(error: Any, where: str | Path, advice: str) -> str:
+    parts, glue = [str(where), ".".join(map(str, error.absolute_path))], ": " if isinstance(where, Path) else "."
+    place = glue.join(filter(None, parts)) or "configuration"
     if error.validator == "additionalProperties":
         sections = error.schema.get("properties", {})
         known = list(sections)
@@ -176,8 +181,8 @@ def _sentence(error: Any, where: str, advice: str) -> str:
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
         choices = error.schema.get("properties", {}).get(missing, {}).get("enum")
-        wanted = f"one of {', '.join(map(str, choices))}" if choices else "it"
-        return f"{place}: has no '{missing}'; give {wanted}"
+        wanted = f"give one of {', '.join(map(str, choices))}" if choices else "give it"
+        return f"{place}: has no '{missing}'; {advice if isinstance(where, Path) else wanted}"
     if error.validator == "type":
         wanted = error.validator_value
         expected = wanted if isinstance(wanted, str) else " or ".join(wanted)

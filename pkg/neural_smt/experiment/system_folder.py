@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, read_object, write_json
+from neural_smt.experiment.settings import read_described
+from neural_smt.io.files import atomic, write_json
 from neural_smt.io.manifest import write_manifest
 
 FILE = "system.json"
@@ -41,9 +42,6 @@ PATHS = (
     "base",
 )
 """Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
-
-LEAST = {"beam": 1, "nbest": 0, "list_size": 1}
-"""Least values of numbers in descriptions of systems that rerank."""
 
 
 def map_paths(content: Mapping[str, Any], change: Callable[[str], Any]) -> dict[str, Any]:
@@ -78,17 +76,8 @@ class System:
     def load(cls, path: Path) -> "System":
         """The system of a folder, or of the ``system.json`` in it."""
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-        content = read_object(file)
-        system = cls(file, map_paths(content, lambda place: Path(os.path.normpath(file.parent / place))))
-        for key in ("name", "kind", "languages"):
-            system[key]
-        for key, least in LEAST.items():
-            value = content.get(key, least)
-            if not isinstance(value, int) or value < least:
-                raise UserError(f"{file}: '{key}' is {value!r}; set it to {least} or more")
-        if content.get("candidates", "nbest") not in ("lattice", "nbest"):
-            raise UserError(f"{file}: 'candidates' are {content['candidates']!r}; choose lattice or nbest")
-        return system
+        content = read_described(file, "system", "write the folder of the system again")
+        return cls(file, map_paths(content, lambda place: Path(os.path.normpath(file.parent / place))))
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.content:
@@ -118,7 +107,7 @@ class System:
     @cached_property
     def search(self) -> dict[str, Any]:
         """How text is searched with it, see ``SearchSettings``."""
-        return read_object(self["search"])
+        return read_described(self["search"], "search")
 
     def weights(self, run: int) -> Path:
         """The file of the tuned weights of a run."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neural_smt.corpus.sources import archive_name
-from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_described
 from neural_smt.experiment.systems import Systems
-from neural_smt.io.files import read_object, read_yaml, write_json
+from neural_smt.io.files import read_yaml, write_json
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import RATIOS, Sizes, Text, joined
 from neural_smt.vocabulary_selection.candidates import PIECE
@@ -275,12 +275,9 @@ class Throughputs:
     @classmethod
     def load(cls, path: Path) -> "Throughputs":
         """Read what ``save`` wrote; ``UserError`` for another file."""
-        read = read_object(path, "write throughputs with `make bench`")
-        try:
-            lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
-            return cls(**{**read, "lines": lines, "experiments": tuple(read["experiments"])})
-        except (TypeError, AttributeError):
-            raise UserError(f"{path}: not a file of throughputs; write one with `make bench`") from None
+        read = read_described(path, "throughputs", "write throughputs with `make bench`")
+        lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
+        return cls(**{**read, "lines": lines, "experiments": tuple(read.get("experiments", ()))})
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_described
 from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_object
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
@@ -40,9 +41,8 @@ def read_runs(scores: Scores) -> pd.DataFrame:
             if not paths:
                 raise UserError("a system has no tuning run to report on; set tuning.runs to 1 or more")
             for path in paths:
-                found = read_object(Path(path), "run the evaluation stage again")
-                bleu = float(found["sacrebleu"]), float(found["tokenised_bleu"])
-                rows.append((system, name, *bleu, str(found["signature"])))
+                found = read_described(Path(path), "evaluation", "run the evaluation stage again")
+                rows.append((system, name, *map(found.get, ("sacrebleu", "tokenised_bleu", "signature"))))
     return pd.DataFrame(rows, columns=[*PLACE, "sacrebleu", "tokenised", "signature"])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_described
 from neural_smt.io.files import read_lines, read_object, read_parallel, write_json
 from neural_smt.report.pages import to_html, write_page
 
@@ -70,7 +71,7 @@ class Explanation:
     @classmethod
     def load(cls, path: Path) -> "Explanation":
         """As ``explain_sentences`` wrote it."""
-        content = read_object(path)
+        content = read_described(path, "explanation")
         sentences = [Explained(**sentence) for sentence in content["sentences"]]
         lattice = content["lattice"]
         if lattice is not None:

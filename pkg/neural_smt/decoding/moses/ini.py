@@ -126,12 +126,12 @@ def read_sections(path: Path) -> Sections:
     return sections
 
 
-LARGEST = 1e15
-"""Numbers of sections stay below it, so that they are numbers of any type."""
+LARGEST = 1_000_000
+"""Numbers of sections are at most so large."""
 
 
-def _number(sections: Sections, name: str, kind: type[Value] = int, least: float = -math.inf) -> Value | None:
-    """The finite number that a section with one line holds; None where there is no such section, or it is empty."""
+def _number(sections: Sections, name: str, kind: type[Value] = int, least: int = -LARGEST) -> Value | None:
+    """The number that a section with one line holds; None where there is no such section, or it is empty."""
     lines = sections.get(name)
     if not lines:
         return None
@@ -141,11 +141,9 @@ def _number(sections: Sections, name: str, kind: type[Value] = int, least: float
         value = kind(lines[0].text)
     except ValueError:
         value = math.nan
-    if not abs(value) < LARGEST:
-        wanted = "a whole number" if kind is int else "a number"
+    if not least <= value <= LARGEST:
+        wanted = f"{'a whole' if kind is int else 'a'} number from {least:,} to {LARGEST:,}"
         raise lines[0].fail(f"expected {wanted}, not '{lines[0].text}'; correct it")
-    if value < least:
-        raise lines[0].fail(f"[{name}] must be at least {least}; correct it")
     return value
 
 

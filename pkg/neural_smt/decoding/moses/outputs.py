@@ -10,6 +10,7 @@ from pathlib import Path
 
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_lines
+from neural_smt.decoding.moses.ini import LARGEST
 from neural_smt.decoding.nbest import empty_translation, nbest_lines, translate
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
@@ -32,9 +33,10 @@ class Listing:
         """``FILE SIZE [distinct]``; ``UserError`` for anything else."""
         if words is None:
             return None
-        sized = len(words) > 1 and words[1].isdecimal() and len(words[1]) < 10 and int(words[1]) > 0
+        sized = len(words) > 1 and words[1].isdecimal() and len(words[1]) < 10 and 0 < int(words[1]) <= LARGEST
         if not sized or words[2:] not in ([], ["distinct"]):
-            raise UserError(f"--nbest takes FILE SIZE [distinct], not '{' '.join(words)}'; correct the option")
+            wanted = f"FILE SIZE [distinct], SIZE up to {LARGEST:,}"
+            raise UserError(f"--nbest takes {wanted}, not '{' '.join(words)}'; correct the option")
         return cls(Path(words[0]), int(words[1]), len(words) == 3)
 
 
