@@ -148,11 +148,12 @@ def _read_text(section: Mapping[str, Any], error: Any) -> None:
 
 @cache
 def _validator() -> type:
-    """The validator of all sections, for which a number is finite."""
+    """The validator of all sections: numbers are finite; an ``index`` is an integer of 0 or more, and not 2.0."""
     from jsonschema import Draft202012Validator, validators
 
-    finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite)
-    return validators.extend(Draft202012Validator, type_checker=finite)
+    types = {"number": _is_finite, "index": lambda _, value: type(value) is int and value >= 0}
+    checker = Draft202012Validator.TYPE_CHECKER.redefine_many(types)
+    return validators.extend(Draft202012Validator, type_checker=checker)
 
 
 def _is_finite(checker: Any, value: Any) -> bool:
@@ -177,7 +178,7 @@ def _sentence(error: Any, where: str, advice: str) -> str:
         missing = next(key for key in error.validator_value if key not in error.instance)
         choices = error.schema.get("properties", {}).get(missing, {}).get("enum")
         wanted = f"one of {', '.join(map(str, choices))}" if choices else "it"
-        return f"{place}: has no '{missing}'; give {wanted}"
+        return f"{place}: has no '{missing}'; {f'give {wanted}' if advice == IN_CONFIGURATION else advice}"
     if error.validator == "type":
         wanted = error.validator_value
         expected = wanted if isinstance(wanted, str) else " or ".join(wanted)
