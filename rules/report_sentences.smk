@@ -137,7 +137,7 @@ use rule show_lattices as show_attention with:
 
 
 rule show_alignments:
-    """Draw the word alignments of a few sentence pairs, beside those made by hand where there are some."""
+    """Draw the word alignments of a few sentence pairs, beside the right ones where these are known."""
     input:
         sources=FILES.aligned_text(SOURCE),
         targets=FILES.aligned_text(TARGET),

@@ -12,11 +12,21 @@ from neural_smt.report.cho2014 import read_steps, verdicts
 from neural_smt.report.papers import load_paper
 
 
-def test_an_order_that_holds_needs_no_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("level", "says"),
+    [
+        (0.05, "All 2 steps have the paper's direction, 1 of them significantly (p < 0.05)."),
+        (0.0, "None of the 2 steps is significant (p < 0.05), though each has the paper's direction."),
+    ],
+)
+def test_an_order_that_holds_needs_no_reason(
+    level: float, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neural_smt.report.cho2014.SIGNIFICANT", level)
     rows = {"baseline": "plain", "rnn": "rnn"}
     given = arguments("cho2014", tmp_path) | {"rows": rows, "remarks": "", "perplexity": None}
     lines = read_lines(write("cho2014", given, tmp_path)["markdown_output"])
-    assert lines[-1] == "All 2 steps have the paper's direction, 1 of them significantly (p < 0.05)."
+    assert lines[-1] == says
     assert not any("reason" in line for line in lines)
 
 

@@ -1,8 +1,11 @@
 """Drawings of lattices, alignments and attention."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import asdict
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +23,7 @@ from neural_smt.report.drawings import (
     show_attention,
     show_lattices,
 )
-from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation
+from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation, phrase_boxes
 
 LANGUAGES = {"source": "en", "target": "fr"}
 
@@ -109,6 +112,37 @@ def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
     write_json(tmp_path / "search.json", {"sentences": []})
     with pytest.raises(UserError, match=r"search\.json: has no 'lattice'; run the step that makes it again"):
         show_lattices(explanations=files, output=tmp_path / "lattices.html")
+
+
+ODD = [None, True, "x", "3", -1, 2.0, 7, 10**40, float("nan"), float("inf"), [], {}, [0, 2], [[0.5]]]
+"""What may stand in place of any value of a damaged file."""
+
+
+def values(content: Any) -> Iterator[tuple[Any, Any]]:
+    """Every value inside a value: what holds it, and its key there."""
+    for key in content if isinstance(content, dict) else range(len(content)) if isinstance(content, list) else ():
+        yield content, key
+        yield from values(content[key])
+
+
+def test_a_damaged_explanation_is_drawn_or_refused_with_a_sentence(tmp_path: Path) -> None:
+    sentence = Explained(["a", "b"], ["A"], [[0, 2, 0, 1]], [[0, 0]], [[0.5, 0.25, 0.25], [0, 0, 1]])
+    whole = asdict(Explanation([sentence], LATTICE))
+    refused = []
+    for number, odd in product(range(len([*values(whole)])), ODD):
+        damaged = deepcopy(whole)
+        holder, key = [*values(damaged)][number]
+        holder[key] = odd
+        write_json(tmp_path / "damaged.json", damaged)
+        try:
+            loaded = Explanation.load(tmp_path / "damaged.json")
+        except UserError as error:
+            refused.append(str(error))
+        else:
+            assert loaded.sentences == [] or phrase_boxes(loaded.sentences[0])
+            if loaded.lattice not in (None, LATTICE):
+                assert len(lanes(loaded.lattice)) == len(draw_lattice(loaded.lattice)[1])
+    assert len(refused) > 900 and all(message.startswith(f"{tmp_path}/damaged.json: ") for message in refused)
 
 
 def alignment_files(folder: Path) -> dict:

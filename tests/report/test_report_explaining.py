@@ -1,5 +1,6 @@
 """How systems explain their translations of single sentences: phrases, links, attention, a lattice."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +80,16 @@ def test_a_network_tells_what_it_looked_at(files: dict) -> None:
     assert "<unk>" not in Explanation.load(Path("o.json")).sentences[0].target
 
 
-def test_sentences_must_be_there(files: dict) -> None:
-    write_json(Path("chosen.json"), {"sentences": [4], "drawn": None})
-    with pytest.raises(UserError, match=r"chosen\.json: names line 5, but text has 4; choose sentences again"):
+@pytest.mark.parametrize(
+    ("numbers", "drawn", "says"),
+    [
+        ([4], None, "names line 5, but text has 4; choose sentences again"),
+        ([0], 2, "names a line to draw that is not among the others; choose sentences again"),
+        (["x"], None, "chosen.sentences.0: expected index, found 'x'; run the step that makes it again"),
+    ],
+)
+def test_sentences_must_be_there(files: dict, numbers: list, drawn: int | None, says: str) -> None:
+    write_json(Path("chosen.json"), {"sentences": numbers, "drawn": drawn})
+    with pytest.raises(UserError, match=rf"^chosen\.json: {re.escape(says)}$"):
         explain_sentences(**files, system=Path("results/small/systems/baseline"), run=1)
     assert not Path("o.json").exists()

@@ -76,17 +76,21 @@ def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
         **arguments,
         systems={"A & B": str(tmp_path / "first"), "C": str(tmp_path / "second")},
         explanations={"A & B": str(tmp_path / "first.json")},
-        languages={"source": "en", "target": "fr"},
+        languages={"source": 'e"n', "target": "fr"},
     )
     page = (tmp_path / "page.html").read_text()
     assert page.count("<article>") == 1 and page.count('<ol class="phrases"') == 1
-    assert "the &lt;cat&gt;" in page and "A &amp; B" in page
+    assert '<p lang="e&#34;n">the &lt;cat&gt;</p>' in page and "A &amp; B" in page
     assert '<p lang="fr">le <span class="r">chien</span></p>' in page
     assert '<p lang="fr">le <span class="b">chat</span></p>' in page
+    write_json(tmp_path / "chosen.json", {"sentences": [], "drawn": None})
+    with pytest.raises(UserError, match=r"first\.json: 1 sentences where .*chosen\.json has 0; run the step"):
+        show_translations(**arguments, systems={}, explanations={"A": str(tmp_path / "first.json")})
     write_lines(tmp_path / "first", ["le chien"])
     with pytest.raises(UserError, match=r"first has 1 lines but .*source has 2"):
         show_translations(**arguments, systems={"A": str(tmp_path / "first")})
     # many systems are not shown all at once
+    write_json(tmp_path / "chosen.json", {"sentences": [0], "drawn": 0})
     show_translations(**arguments, systems={f"n{number}": str(tmp_path / "second") for number in range(10)})
     page = (tmp_path / "page.html").read_text()
     assert page.count(" checked>") == 8 and len(re.findall(r'data-show="\d+">', page)) == 2

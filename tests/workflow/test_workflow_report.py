@@ -26,6 +26,14 @@ READY = "document.querySelector('#app nav li') !== null && document.readyState =
 CONTRASTS = Path(__file__).with_name("contrasts.js").read_text(encoding="utf-8")
 """Contrast of every visible text with what is behind it, the lowest first."""
 
+SHADED = """[...document.querySelectorAll('body:not(:has(#app)) *, .prose *')]
+    .filter((e) => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto')
+    .every((e) => getComputedStyle(e).backgroundImage.includes('gradient'))"""
+"""Whether everything that can be moved sideways shows that there is more of it."""
+
+INVERTED = "[...document.querySelectorAll('img, svg')].every((e) => getComputedStyle(e).filter.startsWith('invert'))"
+"""Whether all drawings, which are black on white, are the other way round."""
+
 LABELS = "Number(document.body.dataset.labels || 0)"
 """How many points of the map have a label, once it is drawn."""
 
@@ -74,7 +82,7 @@ def open_part(browser: Browser, part: str) -> list[str]:
 def show(browser: Browser, part: str, page: str) -> None:
     """Go to a page by the menus."""
     open_part(browser, part)
-    browser.value(f"{ROWS}.find((row) => row.cells[0].textContent === {page!r}).querySelector('a').id = 'wanted'")
+    browser.value(f"{ROWS}.find((row) => row.cells[0].textContent === {page!r}).cells[0].id = 'wanted'")
     browser.click("#wanted")
     browser.wait("document.readyState === 'complete' && document.querySelector('h1')?.textContent", framed=True)
 
@@ -113,6 +121,7 @@ def test_links_of_the_description_lead_to_parts(browser: Browser, report: Path) 
 def test_every_page_can_be_seen(browser: Browser, report: Path, tmp_path: Path, window: tuple[int, int, bool]) -> None:
     open_report(browser, report, window)
     width, height, _ = window
+    assert browser.value(SHADED)
     for part, names in PARTS.items():
         for number, name in enumerate(names):
             show(browser, part, name)
@@ -120,6 +129,7 @@ def test_every_page_can_be_seen(browser: Browser, report: Path, tmp_path: Path, 
             wide, room = browser.framed("[document.documentElement.scrollWidth, innerWidth]")
             assert wide <= room <= width and room > 0.6 * width, name
             assert browser.framed("[...document.images].every((image) => image.naturalWidth > 0)")
+            assert browser.framed(SHADED), name
             check_screenshot(browser, tmp_path / f"{part[0]}.{number}.png", width, height)
     check_nothing_missed(browser, report)
 
@@ -187,6 +197,7 @@ def test_text_can_be_read_on_every_page(browser: Browser, report: Path, dark: bo
         browser.wait("document.readyState === 'complete' && document.body !== null")
         browser.value("document.getElementById('phrases')?.click()")
         lowest[place.name] = browser.value(CONTRASTS)[0]
+        assert browser.value(INVERTED) or not dark, place.name
     browser.dark(False)
     assert {name: worst for name, worst in lowest.items() if worst[0] < 4.5} == {}, "WCAG 2 AA"
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pandas as pd
@@ -225,3 +226,16 @@ def test_a_changed_setting_reruns_only_what_depends_on_it(
 def test_a_second_run_has_nothing_to_do_wherever_data_come_from_and_networks_run(finished: Path) -> None:
     assert planned(finished, "--configfile", TINY) == set()
     assert planned(finished, "--configfile", TINY, "--config", "data_mirror=/elsewhere", "device=cpu") == set()
+
+
+def test_what_a_killed_run_was_to_make_again_is_made(finished: Path) -> None:
+    name = "results/tiny/alignment/forward.align"
+    kept = (finished / name).rename(finished / "kept")
+    mark = finished / ".snakemake/incomplete" / urlsafe_b64encode(name.encode()).decode()
+    untouched = planned(finished, "--configfile", TINY)
+    mark.touch()
+    made = planned(finished, "--configfile", TINY)
+    mark.unlink()
+    kept.rename(finished / name)
+    assert untouched == set(), "files that nothing lacks may be thrown away"
+    assert {"align", "symmetrise", "tune", "write_table"} <= made and "tokenise" not in made

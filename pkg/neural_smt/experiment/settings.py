@@ -152,11 +152,12 @@ def read_texts(section: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
 
 @cache
 def _validator() -> type:
-    """The validator of all sections, for which a number is finite."""
+    """The validator of all sections: numbers are finite; an ``index`` is an integer of 0 or more, and not 2.0."""
     from jsonschema import Draft202012Validator, validators
 
-    finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite)
-    return validators.extend(Draft202012Validator, type_checker=finite)
+    types = {"number": _is_finite, "index": lambda _, value: type(value) is int and value >= 0}
+    checker = Draft202012Validator.TYPE_CHECKER.redefine_many(types)
+    return validators.extend(Draft202012Validator, type_checker=checker)
 
 
 def _is_finite(checker: Any, value: Any) -> bool:

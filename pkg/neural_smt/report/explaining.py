@@ -8,11 +8,10 @@ import numpy as np
 
 from neural_smt.decoding.lattices.lattice import max_marginals, prune
 from neural_smt.decoding.search import Decoder
-from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import read_lines, read_object, write_json
+from neural_smt.io.files import read_lines, write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation
+from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation, read_chosen
 from neural_smt.translation.translators import SearchTranslator, load_translator
 from neural_smt.vocabulary import spelled
 
@@ -30,12 +29,10 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
 
     system: see ``system_folder``; chosen: what ``choose_sentences`` wrote.
     """
-    numbers, lines = read_object(chosen), read_lines(text)
-    last = max(numbers["sentences"], default=-1)
-    if last >= len(lines):
-        raise UserError(f"{chosen}: names line {last + 1}, but {text} has {len(lines)}; choose sentences again")
-    sentences = [lines[number].split() for number in numbers["sentences"]]
-    drawn = None if numbers["drawn"] is None else numbers["sentences"].index(numbers["drawn"])
+    lines = read_lines(text)
+    numbers, number_drawn = read_chosen(chosen, text, lines)
+    sentences = [lines[number].split() for number in numbers]
+    drawn = None if number_drawn is None else numbers.index(number_drawn)
     explained_system = System.load(system)
     translator = load_translator(explained_system, run, device)
     if explained_system["kind"] == "attention":

@@ -246,7 +246,7 @@ class ReportFiles(Layout):
         return self.explanations(list(systems)[:DRAWN], self.sets[1])
 
     def aligned_text(self, side: str) -> list[str]:
-        """The text whose alignments are drawn: what was aligned by hand, else the training text."""
+        """The text whose alignments are drawn: that whose right alignments are known, else the training text."""
         return [self.text(name, side) for name in self.config["corpus"]["gold"] or ["train"]]
 
     def pages(self) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_described
-from neural_smt.io.files import read_lines, read_object, read_parallel, write_json
+from neural_smt.io.files import MAKE_AGAIN, read_lines, read_parallel, write_json
 from neural_smt.report.pages import to_html, write_page
 
 DRAWN_WORDS = 9
@@ -34,6 +34,15 @@ class Explained:
     phrases: list[list[int]] = field(default_factory=list)
     links: list[list[int]] = field(default_factory=list)
     attention: list[list[float]] = field(default_factory=list)
+
+    def fits(self) -> bool:
+        """Whether phrases, links and attention are of words that are there."""
+        source, target = len(self.source), len(self.target)
+        return (
+            all(start <= stop <= source and begin <= end <= target for start, stop, begin, end in self.phrases)
+            and all(i < source and j < target for i, j in self.links)
+            and [*map(len, self.attention)] in ([], [source + 1] * (target + 1))
+        )
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,14 @@ class DrawnLattice:
     arcs: list[Arc]
     arcs_in_all: int
 
+    def fits(self) -> bool:
+        """Whether every node has an arc, and every arc joins nodes, forwards, and is of words that are there."""
+        covered, words = self.covered, len(self.source)
+        return {node for arc in self.arcs for node in (arc.tail, arc.head)} == {*range(len(covered))} and all(
+            arc.source[0] <= arc.source[1] <= words and covered[arc.tail] < covered[arc.head] <= words
+            for arc in self.arcs
+        )
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -70,13 +87,26 @@ class Explanation:
 
     @classmethod
     def load(cls, path: Path) -> "Explanation":
-        """As ``explain_sentences`` wrote it."""
+        """As ``explain_sentences`` wrote it; ``UserError`` for what it cannot have written."""
         content = read_described(path, "explanation")
-        sentences = [Explained(**sentence) for sentence in content["sentences"]]
-        lattice = content["lattice"]
+        sentences, lattice = [Explained(**sentence) for sentence in content["sentences"]], content["lattice"]
         if lattice is not None:
             lattice = DrawnLattice(**lattice | {"arcs": [Arc(**arc) for arc in lattice["arcs"]]})
+        if not all(one.fits() for one in (*sentences, *([lattice] if lattice else []))):
+            raise UserError(f"{path}: is of words or nodes that are not there; {MAKE_AGAIN}")
         return cls(sentences, lattice)
+
+
+def read_chosen(path: Path, text: Path, lines: Sequence[str]) -> tuple[list[int], int | None]:
+    """The numbers that ``choose_sentences`` wrote, of all sentences and of the one to draw; lines: of ``text``."""
+    content = read_described(path, "chosen")
+    numbers, drawn = content["sentences"], content["drawn"]
+    last = max(numbers, default=-1)
+    if last >= len(lines):
+        raise UserError(f"{path}: names line {last + 1}, but {text} has {len(lines)}; choose sentences again")
+    if drawn not in (None, *numbers):
+        raise UserError(f"{path}: names a line to draw that is not among the others; choose sentences again")
+    return numbers, drawn
 
 
 def choose_sentences(*, source: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:
@@ -130,13 +160,18 @@ def show_translations(
     """
     sources, references = read_parallel(source, reference)
     texts, first = _translations(systems, source), next(iter(systems), "")
-    explained = {name: Explanation.load(Path(path)) for name, path in (explanations or {}).items()}
+    numbers, _ = read_chosen(chosen, source, sources)
+    explained = {name: Explanation.load(Path(path)).sentences for name, path in (explanations or {}).items()}
+    for name, made in explained.items():
+        if len(made) != len(numbers):
+            counts = f"{len(made)} sentences where {chosen} has {len(numbers)}"
+            raise UserError(f"{(explanations or {})[name]}: {counts}; {MAKE_AGAIN}")
     sentences = []
-    for place, number in enumerate(read_object(chosen)["sentences"]):
+    for place, number in enumerate(numbers):
         shown = []
         for name, lines in texts.items():
             baseline = None if name == first else texts[first][number]
-            phrases = phrase_boxes(explained[name].sentences[place]) if name in explained else []
+            phrases = phrase_boxes(explained[name][place]) if name in explained else []
             pieces = mark_differences(lines[number], references[number], baseline)
             shown.append({"name": name, "pieces": pieces, "phrases": phrases})
         texts_of = {"source": sources[number], "reference": references[number]}
