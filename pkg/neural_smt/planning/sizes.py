@@ -1,7 +1,7 @@
 """How large an experiment's texts and tables are: counted where they are here, declared, or by measured ratios."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,10 +85,14 @@ def disk_use(path: Path) -> float:
     return float(sum(file.stat().st_size for file in files if file.is_file()))
 
 
-def count_text(path: Path, nul: bool = False) -> tuple[int, int]:
-    """Lines and words (separated by white space) of a text file, ``.gz`` or plain; nul: allow NUL bytes."""
+def count_text(path: Path, nul: bool = False, look: Callable[[bytes], None] = id) -> tuple[int, int]:
+    """Lines and words (separated by white space) of a text file, ``.gz`` or plain.
+
+    nul: allow NUL bytes; look: is given the text in pieces of whole lines.
+    """
     lines = words = 0
     for _, piece in read_pieces(Path(path), nul=nul):
+        look(piece)
         lines += piece.count(b"\n") + (not piece.endswith(b"\n"))
         words += len(piece.split())
     return lines, words
