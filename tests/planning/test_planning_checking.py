@@ -59,7 +59,7 @@ def test_texts_that_are_here_are_counted_and_others_left_to_the_workflow(checked
     status, out, err = checked()
     assert (status, err) == (0, "")
     sources = ["more: 5 lines (fr)", "talks: 3 lines (en, fr)", "old: 2 lines (en, fr)"]
-    assert out[:4] == [*sources, "gold: 1 lines (en, fr, alignment)"]
+    assert out[:4] == [*sources, "gold: 1 line (en, fr, alignment)"]
     assert out[4].startswith("disk: ") and out[5] == "GPU: not asked for (device: auto)"
     Path("talks.en").unlink()
     talks = {"en": {"url": "https://example.org/talks.en"}, "size": {"sentences": 9, "words": 99}}
@@ -72,11 +72,11 @@ LENGTHS = "line i of one must be the translation of line i of the other"
 CUT_OFF = "cannot be read (Compressed file ended before the end-of-stream marker was reached)"
 LINKS = "expected links such as 0-0 1-2 (positions up to 32767) but found '0:0'; write the alignment again in Pharaoh"
 FAULTS = [
-    ("talks.en", b"one\n", f"talks.en has 1 lines but talks.fr.gz has 3; {LENGTHS}"),
+    ("talks.en", b"one\n", f"talks.en has 1 line but talks.fr.gz has 3; {LENGTHS}"),
     ("old.fr", b"", "old.fr: empty; give a text, one sentence a line"),
     ("old.en", b"one\ncaf\xe9\n", "old.en, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8"),
     ("talks.fr.gz", gzip.compress(b"a\n")[:-8], f"talks.fr.gz: {CUT_OFF}; fetch or write the file again"),
-    ("g.align", b"0-0\n0-0\n", f"g.en has 1 lines but g.align has 2; {LENGTHS}"),
+    ("g.align", b"0-0\n0-0\n", f"g.en has 1 line but g.align has 2; {LENGTHS}"),
     ("g.align", b"0:0\n", f"g.align, line 1: {LINKS} format"),
     ("old.fr", None, "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"),
 ]

@@ -37,7 +37,7 @@ def check_language(code: str, setting: str) -> None:
     if code not in LANGUAGES:
         raise UserError(
             f"{setting}: sacremoses does not tokenise '{code}'; it knows {', '.join(sorted(LANGUAGES))}; "
-            "split the text into words and say so, with --tokenised of init or tokenised: true at its source"
+            "split the text into words and say --tokenised, or set tokenised: true"
         )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from neural_smt.corpus.archives import GZIP, HEAD, REFERENCE, looks_like_archive
 from neural_smt.corpus.languages import LanguageClues, check_split, count_unsplit
 from neural_smt.corpus.tokenisation import clean_characters
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, singular
 from neural_smt.io.files import hash_text, named_errors, open_text
 from neural_smt.io.streams import stream_parallel, write_pairs
 from neural_smt.io.tables import write_rows
@@ -149,7 +149,7 @@ def clean_pairs_of(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 def count_pairs(count: int) -> str:
     """So many pairs, in words."""
-    return f"{count:,} pair{'' if count == 1 else 's'}"
+    return singular(f"{count:,} pairs")
 
 
 class Survey(PairKeys):

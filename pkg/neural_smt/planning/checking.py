@@ -14,7 +14,7 @@ from neural_smt.corpus.archives import REFERENCE
 from neural_smt.corpus.fetching import is_url, locations, published_name
 from neural_smt.corpus.languages import check_split, count_unsplit
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, singular
 from neural_smt.io.files import unequal_lengths, write_json
 from neural_smt.planning.forecasts import Experiment, Quantities, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
@@ -47,7 +47,10 @@ def check(
     for name, files, text in check_local(whole):
         absent = sorted(side for side, path in files.items() if not path)
         if text:
-            print(f"{name}: {text.lines:,.0f} lines ({', '.join(side for side in files if side not in absent)})")
+            print(
+                singular(f"{name}: {text.lines:,.0f} lines")
+                + f" ({', '.join(side for side in files if side not in absent)})"
+            )
         if absent:
             print(f"{name}: checked when the workflow fetches it ({', '.join(absent)})")
         elif text:
