@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from published_archives import OPUS, SOURCE, TARGET, TEXT, publish, serve
 
 from neural_smt.cli import main
 from neural_smt.errors import UserError
@@ -69,6 +70,7 @@ def test_texts_that_are_here_are_counted_and_others_left_to_the_workflow(checked
 
 
 LENGTHS = "line i of one must be the translation of line i of the other"
+ABSENT, LISTED = "no such file; set data_mirror to a folder that holds", "(neural-smt data mine lists all)"
 CUT_OFF = "cannot be read (Compressed file ended before the end-of-stream marker was reached)"
 LINKS = "expected links such as 0-0 1-2 (positions up to 32767) but found '0:0'; write the alignment again in Pharaoh"
 FAULTS = [
@@ -78,7 +80,7 @@ FAULTS = [
     ("talks.fr.gz", gzip.compress(b"a\n")[:-8], f"talks.fr.gz: {CUT_OFF}; fetch or write the file again"),
     ("g.align", b"0-0\n0-0\n", f"g.en has 1 line but g.align has 2; {LENGTHS}"),
     ("g.align", b"0:0\n", f"g.align, line 1: {LINKS} format"),
-    ("old.fr", None, "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"),
+    ("old.fr", None, f"corpus.sources.old.fr: old.fr: {ABSENT} old.fr {LISTED}, or correct its path"),
 ]
 
 
@@ -99,14 +101,52 @@ def test_a_dry_run_warns_of_texts_that_are_not_there(
     for name in ("old.fr", "more.fr"):
         (folder / name).unlink()
     check_here(whole)
-    missing = (
-        "corpus.sources.more.fr: more.fr: no such file; correct its path, or set data_mirror (2 sources are missing)"
-    )
-    assert capsys.readouterr().err == f"warning: {missing}\n"
+    told = f"{ABSENT} more.fr {LISTED}, or correct its path (2 sources lack files)"
+    assert capsys.readouterr().err == f"warning: corpus.sources.more.fr: more.fr: {told}\n"
     (folder / "old.en").write_bytes(b"")
     (folder / "old.fr").write_bytes(b"")
     with pytest.raises(UserError, match=r"old\.en: empty"):
         check_here(whole)
+
+
+def test_texts_are_listed_and_fetched_by_a_verb(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = read_yaml(MINE)
+    with serve(publish(folder / "published")) as server:
+        archive = f"{server.address}/{OPUS}"
+        sides = {side: {"url": archive, "member": f"News.en-fr.{side}"} for side in ("en", "fr")}
+        more = {"fr": {"url": f"{server.address}/{TEXT}"}, "size": {"sentences": 2, "words": 2000}}
+        config["corpus"]["sources"] |= {"old": sides | {"licence": "CC0", "origin": "OPUS"}, "more": more}
+        Path("own.yaml").write_text(yaml.safe_dump(config))
+        assert main(["data", "own.yaml", "--no-download"]) == 0
+        texts = f"""more: 2 sentences; 2,000 words\n  fr: {server.address}/{TEXT}
+talks: nothing is declared of it\n  en: here, talks.en\n  fr: here, talks.fr.gz
+old: licence: CC0; origin: OPUS\n  en: {archive}\n  fr: {archive}\n"""
+        assert capsys.readouterr().out.startswith(texts)
+        assert server.asked == []
+        for _ in range(2):
+            assert main(["data", "own.yaml"]) == 0
+        assert server.asked == [f"/{TEXT}", f"/{OPUS}"], "an archive and a text, once"
+    for name, text in (("raw/more.fr", TARGET), ("extracted/old.fr", TARGET), ("extracted/old.en", SOURCE)):
+        assert gzip.decompress(Path(f"results/mine/corpus/{name}.gz").read_bytes()) == text
+    assert capsys.readouterr().out.endswith("alignment: here, g.align\n")
+    Path("talks.en").unlink()
+    assert main(["data", "own.yaml"]) == 1
+    told = capsys.readouterr()
+    assert "  en: missing, talks.en\n" in told.out
+    advice = "set data_mirror to a folder that holds talks.en and the others that are listed as missing"
+    assert told.err.endswith(f"error: 1 file cannot be downloaded; {advice}\n")
+
+
+def test_references_and_unsplit_text_are_told(checked: Any) -> None:
+    Path("talks.en").write_text("R&amp;D &lt; 1\nno reference & none\n&#39;\n")
+    told = "warning: talks.en: 2 lines hold character references such as &amp; that tokenising splits; if the text is "
+    told += "escaped as XML, set corpus.sources.talks.en.unescape\n"
+    assert checked()[::2] == (0, told)
+    for sources in ({"talks": {"en": {"unescape": True}}}, dict.fromkeys(("talks", "old"), {"tokenised": True})):
+        assert checked(corpus={"sources": sources})[::2] == (0, "")
+    Path("talks.en").write_text("我们都在家里。\n" * 3, encoding="utf-8")
+    fault = "written without spaces, and sacremoses does not find the words of its script; split it into words first"
+    assert checked()[::2] == (1, f"error: talks.en: {fault}\n")
 
 
 def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ def locations(side: dict[str, Any], mirror: str | None) -> list[str]:
     return found
 
 
+def find(side: dict[str, Any], mirror: str | None) -> str | None:
+    """Where the file will be taken from: the first place that has it here, else the first URL; None for nowhere."""
+    places = locations(side, mirror)
+    here = (place for place in places if not is_url(place) and Path(place).is_file())
+    return next(here, None) or next(filter(is_url, places), None)
+
+
 def keep_text(file: Path, location: str, output: Path, unescape: bool = False) -> None:
     """Keep a published text gzipped, byte for byte when it is published so; unescape: with references resolved."""
     with open(file, "rb") as stream:

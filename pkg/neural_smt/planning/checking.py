@@ -4,14 +4,14 @@ import logging
 import re
 import shutil
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus.archives import REFERENCE
-from neural_smt.corpus.fetching import is_url, locations, published_name
+from neural_smt.corpus.fetching import find, is_url, locations, published_name
 from neural_smt.corpus.languages import check_split, count_unsplit
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError, singular
@@ -189,21 +189,33 @@ def find_side(config: Mapping[str, Any], name: str, side: str) -> Path | None:
 
     Raises ``UserError``, naming the side, for a file that nothing else can stand in for.
     """
-    declared, mirror = config["corpus"]["sources"][name][side], config["data_mirror"]
-    places = [place for place in locations(dict(declared), mirror) if not is_url(place)]
-    found = next((Path(place) for place in places if Path(place).is_file()), None)
-    if not (found or declared.get("url") or is_url(mirror)):
-        where = f"corpus.sources.{name}.{side}: {' and '.join(places)}"
-        raise _Absent(f"{where}: no such file; correct its path, or set data_mirror")
-    return None if "member" in declared or published_name(dict(declared)).endswith(".sgm") else found
+    declared, mirror = dict(config["corpus"]["sources"][name][side]), config["data_mirror"]
+    place, file = find(declared, mirror), published_name(declared)
+    if place is None:
+        raise _Absent(
+            f"corpus.sources.{name}.{side}: {' and '.join(locations(declared, mirror))}: no such file; "
+            f"set data_mirror to a folder that holds {file} (neural-smt data {config['experiment']} lists all), "
+            "or correct its path"
+        )
+    return None if "member" in declared or file.endswith(".sgm") or is_url(place) else Path(place)
 
 
-def check_local(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
+def check_local(
+    config: Mapping[str, Any], missing: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
     """Check all texts that are on this machine: of each source its name, where its sides are (None: not here), and the
     size of those that are here.
+
+    missing: takes what is wrong with sources whose texts are nowhere, which are left out; else that is raised.
     """
     for name, sides in published_sources(config):
-        files = {side: find_side(config, name, side) for side in sides}
+        try:
+            files = {side: find_side(config, name, side) for side in sides}
+        except _Absent as absence:
+            if missing is None:
+                raise
+            missing.append(str(absence))
+            continue
         here = {side: path for side, path in files.items() if path}
         yield name, files, check_source(config, name, here) if here else None
 
@@ -212,15 +224,8 @@ def check_here(config: Mapping[str, Any]) -> None:
     """Check all texts that are on this machine. Those that should be here and are not are warned of: a dry run may be
     of an experiment whose data come later.
     """
-    missing = []
-    for name, sides in published_sources(config):
-        try:
-            here = {side: path for side in sides if (path := find_side(config, name, side))}
-        except _Absent as absence:
-            missing.append(str(absence))
-        else:
-            if here:
-                check_source(config, name, here)
+    missing: list[str] = []
+    deque(check_local(config, missing), maxlen=0)
     if missing:
-        further = f" ({len(missing)} sources are missing)" if len(missing) > 1 else ""
-        print(f"warning: {missing[0]}{further}", file=sys.stderr)
+        more = f" ({len(missing)} sources lack files)" if len(missing) > 1 else ""
+        print(f"warning: {missing[0]}{more}", file=sys.stderr)

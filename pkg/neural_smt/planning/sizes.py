@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neural_smt.corpus.fetching import locations
+from neural_smt.corpus.fetching import find, is_url
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import Systems, drawn_pairs
 from neural_smt.io.files import read_json, read_pieces, read_yaml
@@ -209,8 +209,8 @@ class _SourceCounter:
         return Text.of(lines, dict.fromkeys(languages, words), self.config["languages"])
 
     def _published(self, side: Mapping[str, Any]) -> Path | None:
-        places = [] if "member" in side else locations(dict(side), self.config["data_mirror"])
-        return next((Path(place) for place in places if Path(place).is_file()), None)
+        place = None if "member" in side else find(dict(side), self.config["data_mirror"])
+        return Path(place) if place and not is_url(place) else None
 
     def _count(self, name: str, files: Mapping[str, list[Path]], tokenised: bool) -> Text:
         counts = {language: [count_words(path, tokenised) for path in paths] for language, paths in files.items()}
