@@ -142,7 +142,10 @@ def test_references_and_unsplit_text_are_told(checked: Any) -> None:
     told = "warning: talks.en: 2 lines hold character references such as &amp; that tokenising splits; if the text is "
     told += "escaped as XML, set corpus.sources.talks.en.unescape\n"
     assert checked()[::2] == (0, told)
-    for sources in ({"talks": {"en": {"unescape": True}}}, dict.fromkeys(("talks", "old"), {"tokenised": True})):
+    for sources in (
+        {"talks": {"en": {"unescape": True}}},
+        {name: {"tokenised": True} for name in ("talks", "old", "both")},
+    ):
         assert checked(corpus={"sources": sources})[::2] == (0, "")
     Path("talks.en").write_text("我们都在家里。\n" * 3, encoding="utf-8")
     fault = "written without spaces, and sacremoses does not find the words of its script; split it into words first"

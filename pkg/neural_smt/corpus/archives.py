@@ -5,7 +5,6 @@ a name that an archive gives, so no member can leave a folder; names that try to
 and devices. What is kept is gzipped, one sentence a line, written whole or not at all.
 """
 
-import bz2
 import difflib
 import gzip
 import html
@@ -36,7 +35,6 @@ DAMAGE = (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, zlib.error, l
 
 GZIP = b"\x1f\x8b"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_COMPRESSED = {GZIP: gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _TAR_OFFSET, _TAR = 257, b"ustar"
 HEAD = _TAR_OFFSET + len(_TAR)
 """Bytes from the beginning of a file that tell an archive."""
@@ -68,20 +66,16 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 def verify(archive: Path, location: str) -> None:
     """Read an archive to its end, with all checksums it holds; ``UserError`` names ``location`` when it is damaged."""
     try:
-        head = _first_bytes(archive)
-        if head.startswith(_ZIP):
+        if _first_bytes(archive).startswith(_ZIP):
             with zipfile.ZipFile(archive) as stored:
                 if (broken := stored.testzip()) is not None:
                     raise zipfile.BadZipFile(f"bad checksum of {broken}")
             return
-        opener = next((opener for magic, opener in _COMPRESSED.items() if head.startswith(magic)), None)
-        if opener is not None:  # its checksum is at its end
-            with opener(archive, "rb") as stream:
-                deque(pieces(stream), maxlen=0)
         with tarfile.open(archive, "r:*") as entries:
-            # an uncompressed one holds no checksum, but must go on to its end
-            if entries.next() is None or (opener is None and not entries.getmembers()):
+            if not entries.getmembers():
                 raise tarfile.ReadError("it is empty")
+            # behind the last member, where its checksum is if it is compressed
+            deque(pieces(entries.fileobj), maxlen=0)
     except DAMAGE as error:
         raise _damaged(location, error) from None
 

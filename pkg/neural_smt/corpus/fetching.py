@@ -9,7 +9,9 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -121,43 +123,23 @@ def _local_copy(location: str, output: Path) -> Iterator[Path]:
         yield _download(location, folder)
 
 
-class _Progress:
-    """Tells the log how a download goes; has the interface of progress bars that pooch asks for."""
-
-    total = 0
-
-    def __init__(self, url: str) -> None:
-        self.url, self.here, self.told = url, 0, time.monotonic()
-
-    def update(self, size: int) -> None:
-        """So many bytes more are here."""
-        self.here += size
-        if time.monotonic() > self.told + TELL_EVERY:
-            self.told = time.monotonic()
-            whole = f" of {self.total / 1e6:,.1f}" if self.total else ""
-            log.info("%s: %s%s MB are here", self.url, f"{self.here / 1e6:,.1f}", whole)
-
-    def reset(self) -> None:
-        """The end is near."""
-
-    close = reset
-
-
 def _download(url: str, folder: Path) -> Path:
     """Download with pooch; any failure left after the last attempt means that this place does not have the file."""
     # a quarter of a second, which only downloads should take
     import pooch
     import requests
+    from tqdm import tqdm
 
-    file = folder / "file"
+    file, told = folder / "file", SimpleNamespace(write=lambda line: line.strip() and log.info("%s", line.strip()))
     for attempt in range(1, ATTEMPTS + 1):
         log.info("%s: attempt %d of %d", url, attempt, ATTEMPTS)
-        options = {"timeout": TIMEOUT, "chunk_size": 1 << 16}
+        # a bar of nothing would be none to pooch
+        bar = tqdm(desc=url, total=1, unit="B", unit_scale=True, file=told, mininterval=TELL_EVERY, delay=TELL_EVERY)
+        bar.bar_format = "{desc}: {n_fmt}B of {total_fmt}B"
+        http = partial(pooch.HTTPDownloader, progressbar=bar)
+        kind = pooch.FTPDownloader if url.startswith("ftp:") else http
         try:
-            if url.startswith("ftp:"):
-                pooch.FTPDownloader(**options)(url, file, None)
-            else:
-                pooch.HTTPDownloader(progressbar=_Progress(url), **options)(url, file, None)
+            kind(timeout=TIMEOUT, chunk_size=1 << 16)(url, file, None)
             return file
         except requests.HTTPError as error:
             reason = f"the server answered {error.response.status_code} {error.response.reason}"

@@ -1,18 +1,15 @@
 """What is looked at before hours are spent: the texts, room on the disk, the memory of the GPU."""
 
 import logging
-import re
 import shutil
 import sys
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.archives import REFERENCE
 from neural_smt.corpus.fetching import find, is_url, locations, published_name
-from neural_smt.corpus.languages import check_split, count_unsplit
+from neural_smt.corpus.languages import check_split
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError, singular
 from neural_smt.io.files import unequal_lengths, write_json
@@ -47,10 +44,8 @@ def check(
     for name, files, text in check_local(whole):
         absent = sorted(side for side, path in files.items() if not path)
         if text:
-            print(
-                singular(f"{name}: {text.lines:,.0f} lines")
-                + f" ({', '.join(side for side in files if side not in absent)})"
-            )
+            here = ", ".join(side for side in files if side not in absent)
+            print(singular(f"{name}: {text.lines:,.0f} lines ({here})"))
         if absent:
             print(f"{name}: checked when the workflow fetches it ({', '.join(absent)})")
         elif text:
@@ -138,18 +133,6 @@ TOKENS_PER_WORD = 1.15
 """Tokens that a word between blanks becomes, about."""
 
 
-_ESCAPED = re.compile(REFERENCE.pattern + r"[^\n]*")
-"""A line of XML from its first character reference on."""
-
-
-def _look(seen: Counter, piece: bytes) -> None:
-    """Count lines with character references, characters, and those of words that nobody has split."""
-    text = piece.decode()
-    # three bytes a character; the pattern would take longer than all the rest
-    unsplit = count_unsplit(text) if len(piece) > 1.5 * len(text) else 0
-    seen.update(escaped=len(_ESCAPED.findall(text)) if "&" in text else 0, unsplit=unsplit, characters=len(text))
-
-
 def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path | str]) -> Text:
     """The size of a source whose sides are good: UTF-8, not empty, and of one length.
 
@@ -165,15 +148,14 @@ def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path 
 
             lines[side] = len(read_marked_alignments(Path(path))[0])
         else:
-            seen: Counter = Counter()
             # a NUL in what is still to be tokenised is dropped there
-            lines[side], found = count_text(path, not tokenised, partial(_look, seen))
-            words[side] = found * (1.0 if tokenised else TOKENS_PER_WORD)
-            check_split(Path(path), seen["unsplit"], seen["characters"])
-            if seen["escaped"] and not tokenised and not config["corpus"]["sources"][name][side].get("unescape"):
-                held = f"{seen['escaped']:,} lines hold character references such as &amp; that tokenising splits"
+            found = count_text(path, nul=not tokenised)
+            lines[side], words[side] = found.lines, found.words * (1.0 if tokenised else TOKENS_PER_WORD)
+            check_split(Path(path), found.unsplit, found.characters)
+            if found.escaped and not tokenised and not config["corpus"]["sources"][name][side].get("unescape"):
+                held = f"{found.escaped:,} lines hold character references such as &amp; that tokenising splits"
                 advice = f"if the text is escaped as XML, set corpus.sources.{name}.{side}.unescape"
-                print(f"warning: {path}: {held}; {advice}", file=sys.stderr)
+                print(f"warning: {path}: {singular(held)}; {advice}", file=sys.stderr)
         if not lines[side]:
             raise UserError(f"{path}: empty; give a text, one sentence a line")
     first = next(iter(sides))

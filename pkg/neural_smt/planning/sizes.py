@@ -1,12 +1,14 @@
 """How large an experiment's texts and tables are: counted where they are here, declared, or by measured ratios."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from neural_smt.corpus.archives import REFERENCE
 from neural_smt.corpus.fetching import find, is_url
+from neural_smt.corpus.languages import count_unsplit
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import Systems, drawn_pairs
 from neural_smt.io.files import read_json, read_pieces, read_yaml
@@ -85,18 +87,33 @@ def disk_use(path: Path) -> float:
     return float(sum(file.stat().st_size for file in files if file.is_file()))
 
 
-def count_text(path: Path, nul: bool = False, look: Callable[[bytes], None] = id) -> tuple[int, int]:
-    """Lines and words (separated by white space) of a text file, ``.gz`` or plain.
-
-    nul: allow NUL bytes; look: is given the text in pieces of whole lines.
+class Counts(NamedTuple):
+    """Of a text: lines, words between white space, characters, those of them that ``count_unsplit`` counts, and lines
+    with a character reference of XML.
     """
-    lines = words = 0
-    for _, piece in read_pieces(Path(path), nul=nul):
-        look(piece)
-        lines += piece.count(b"\n") + (not piece.endswith(b"\n"))
-        words += len(piece.split())
-    return lines, words
 
+    lines: int = 0
+    words: int = 0
+    characters: int = 0
+    unsplit: int = 0
+    escaped: int = 0
+
+
+def count_text(path: Path, nul: bool = False) -> Counts:
+    """What there is of a text file, ``.gz`` or plain; nul: allow NUL bytes."""
+    found = Counts()
+    for _, piece in read_pieces(Path(path), nul=nul):
+        text = piece.decode()
+        # three bytes a character; the pattern would take longer than all the rest
+        unsplit = count_unsplit(text) if len(piece) > 1.5 * len(text) else 0
+        escaped = len(_ESCAPED.findall(text)) if "&" in text else 0
+        lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+        found = Counts(*map(sum, zip(found, (lines, len(piece.split()), len(text), unsplit, escaped), strict=True)))
+    return found
+
+
+_ESCAPED = re.compile(REFERENCE.pattern + r"[^\n]*")
+"""A line from its first character reference on."""
 
 _TOKEN = re.compile(r"\w+'?|[^\w\s]")
 

@@ -254,13 +254,10 @@ def data(*, experiment: str, data_mirror: str | None = None, download: bool = Tr
     from neural_smt.translation.experiment import Experiment
 
     declared = Experiment.load(experiment)
-    inputs, sources = Inputs(declared.layout), declared.config["corpus"]["sources"]
+    inputs, sources, missing = Inputs(declared.layout), declared.config["corpus"]["sources"], []
     mirror = data_mirror or declared.config["data_mirror"]
-    archives, wanted, missing = collect_archives(sources), [], []
-    needed = list(published_sources(declared.config))
-    if not needed:
-        print("none: its text is generated")
-    for name, sides in needed:
+    needed = dict(published_sources(declared.config))
+    for name, sides in needed.items():
         told = [f"{count:,} {what}" for what, count in sources[name].get("size", {}).items()]
         told += [f"{what}: {sources[name][what]}" for what in ("licence", "origin") if what in sources[name]]
         print(f"{name}: {'; '.join(told) or 'nothing is declared of it'}")
@@ -269,20 +266,20 @@ def data(*, experiment: str, data_mirror: str | None = None, download: bool = Tr
             place = str(kept) if kept.is_file() else find(side, mirror)
             if place is None:
                 missing.append(published_name(side))
-            elif is_url(place):
-                wanted.append((side, kept))
-            state = "missing, " if place is None else "" if is_url(place) else "here, "
-            print(f"  {language}: {state}{place or missing[-1]}")
-    for side, kept in wanted if download else ():
-        if "member" not in side:
-            fetch(side=side, mirror=mirror, output=kept)
-            continue
-        archive = Path(declared.layout.folder, "corpus", "archives", archive_name(side))
-        if not archive.is_file():
-            fetch_archive(side=archives[archive_name(side)], mirror=mirror, output=archive)
-        extract_member(archive=archive, member=side["member"], output=kept, unescape=side.get("unescape", False))
+                print(f"  {language}: missing, {missing[-1]}")
+                continue
+            print(f"  {language}: {place if is_url(place) else f'here, {place}'}", flush=True)
+            if not (download and is_url(place)):
+                continue
+            if "member" not in side:
+                fetch(side=side, mirror=mirror, output=kept)
+                continue
+            archive = Path(declared.layout.folder, "corpus", "archives", archive_name(side))
+            if not archive.is_file():
+                fetch_archive(side=collect_archives(sources)[archive_name(side)], mirror=mirror, output=archive)
+            extract_member(archive=archive, member=side["member"], output=kept, unescape=side.get("unescape", False))
+    if not needed:
+        print("none: its text is generated")
     if missing:
-        raise UserError(
-            f"{len(missing)} files cannot be downloaded; set data_mirror to a folder that holds {missing[0]} and the "
-            "others that are listed as missing"
-        )
+        advice = f"a folder that holds {missing[0]} and the others that are listed as missing"
+        raise UserError(f"{len(missing)} files cannot be downloaded; set data_mirror to {advice}")
