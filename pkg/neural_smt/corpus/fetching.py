@@ -135,7 +135,7 @@ def _download(url: str, folder: Path) -> Path:
         log.info("%s: attempt %d of %d", url, attempt, ATTEMPTS)
         # a bar of nothing would be none to pooch
         bar = tqdm(desc=url, total=1, unit="B", unit_scale=True, file=told, mininterval=TELL_EVERY, delay=TELL_EVERY)
-        bar.bar_format = "{desc}: {n_fmt}B of {total_fmt}B"
+        bar.bar_format, bar.reset = "{desc}: {n_fmt}B of {total_fmt}B", bar.close
         http = partial(pooch.HTTPDownloader, progressbar=bar)
         kind = pooch.FTPDownloader if url.startswith("ftp:") else http
         try:
