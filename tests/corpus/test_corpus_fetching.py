@@ -91,12 +91,6 @@ def test_servers_that_hang_are_given_up_and_the_log_says_so(server, tmp_path, mo
     assert f"{TEXT}: 65.5kB of " in caplog.text
 
 
-def test_a_file_that_a_server_does_not_have_is_asked_for_once(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching, "ATTEMPTS", 3)
-    refused(tmp_path / "a.gz", steps.fetch, side={"url": f"{server.address}/none.gz"}, mirror=None)
-    assert server.asked == ["/none.gz"]
-
-
 def test_references_are_resolved_in_texts_that_are_declared_so(tmp_path):
     escaped, output = "R&amp;D &lt; 5&nbsp;%\n\nl&#39;&eacute;t&eacute;&#10;\n", tmp_path / "out" / "a.fr.gz"
     for name in ("a.fr", "a.fr.gz", "a.tgz"):
