@@ -20,8 +20,10 @@ LANGUAGES = frozenset(_ROWS)
 UNSPACED = frozenset(code for code, row in _ROWS.items() if row["spaces"] == "no")
 """Of these, languages that are written without spaces: sacremoses does not find their words."""
 
-_UNSPLIT = re.compile("[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]{5,}|[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{11,}")
-"""Longer than words are: of kana and Chinese characters; of Thai, Lao, Burmese and Khmer letters."""
+_UNSPLIT = re.compile("[\u3041-\u309f\u3400-\u9fff\uf900-\ufaff]{5,}|[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{11,}")
+"""Longer than words are: of hiragana and Chinese characters; of Thai, Lao, Burmese and Khmer letters. Words in katakana
+are of any length.
+"""
 
 _COMPARED = ("scripts", "frequent_words")
 

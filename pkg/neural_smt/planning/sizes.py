@@ -1,7 +1,7 @@
 """How large an experiment's texts and tables are: counted where they are here, declared, or by measured ratios."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,8 +99,8 @@ class Counts(NamedTuple):
     escaped: int = 0
 
 
-def count_text(path: Path, nul: bool = False) -> Counts:
-    """What there is of a text file, ``.gz`` or plain; nul: allow NUL bytes."""
+def count_text(path: Path, nul: bool = False, split: Callable[[str], list[str]] = str.split) -> Counts:
+    """What there is of a text file, ``.gz`` or plain; nul: allow NUL bytes; split: into words."""
     found = Counts()
     for _, piece in read_pieces(Path(path), nul=nul):
         text = piece.decode()
@@ -108,7 +108,7 @@ def count_text(path: Path, nul: bool = False) -> Counts:
         unsplit = count_unsplit(text) if len(piece) > 1.5 * len(text) else 0
         escaped = len(_ESCAPED.findall(text)) if "&" in text else 0
         lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
-        found = Counts(*map(sum, zip(found, (lines, len(piece.split()), len(text), unsplit, escaped), strict=True)))
+        found = Counts(*map(sum, zip(found, (lines, len(split(text)), len(text), unsplit, escaped), strict=True)))
     return found
 
 
@@ -128,15 +128,14 @@ def text_files(path: Path) -> list[Path]:
 
 def count_words(path: Path, tokenised: bool) -> tuple[int, int, set[str]]:
     """Lines, words and distinct words of a text; of one that is not tokenised nearly those that it will have."""
-    lines = words = 0
     distinct: set[str] = set()
-    for _, piece in read_pieces(Path(path)):
-        text = piece.decode("utf-8")
-        found = text.split() if tokenised else _TOKEN.findall(text)
-        lines += text.count("\n") + (not text.endswith("\n"))
-        words += len(found)
-        distinct.update(found)
-    return lines, words, distinct
+
+    def split(text: str) -> list[str]:
+        words = text.split() if tokenised else _TOKEN.findall(text)
+        distinct.update(words)
+        return words
+
+    return *count_text(path, split=split)[:2], distinct
 
 
 def expect_sizes(
@@ -212,7 +211,9 @@ class _SourceCounter:
         if part := source.get("part"):
             count = generator["pairs" if part == "train" else part]
             return self._declared(count, count * GENERATED_WORDS, languages)
-        here = {language: [path] for language in languages if (path := self._published(source[language]))}
+        declared = {language: source[language] for language in languages if "member" not in source[language]}
+        places = {language: find(dict(side), self.config["data_mirror"]) for language, side in declared.items()}
+        here = {language: [Path(place)] for language, place in places.items() if place and not is_url(place)}
         if len(here) == len(languages):
             return self._count(name, here, source["tokenised"])
         if "size" in source:
@@ -224,10 +225,6 @@ class _SourceCounter:
 
     def _declared(self, lines: float, words: float, languages: Iterable[str]) -> Text:
         return Text.of(lines, dict.fromkeys(languages, words), self.config["languages"])
-
-    def _published(self, side: Mapping[str, Any]) -> Path | None:
-        place = None if "member" in side else find(dict(side), self.config["data_mirror"])
-        return Path(place) if place and not is_url(place) else None
 
     def _count(self, name: str, files: Mapping[str, list[Path]], tokenised: bool) -> Text:
         counts = {language: [count_words(path, tokenised) for path in paths] for language, paths in files.items()}
