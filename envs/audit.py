@@ -69,7 +69,9 @@ def main() -> int:
     for line in [*complaints, *(found or [])]:
         print(f"audit: {line}", file=sys.stderr)
     if found is None:
-        print(f"audit: {arguments.osv_url} does not answer, so vulnerabilities were NOT looked up", file=sys.stderr)
+        print(
+            f"audit: WARNING: vulnerabilities were NOT looked up: {arguments.osv_url} does not answer", file=sys.stderr
+        )
     elif not found:
         print(f"audit: no known vulnerabilities in {len(versions)} packages")
     return int(bool(complaints) or bool(found) or (found is None and arguments.required))

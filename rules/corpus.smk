@@ -8,7 +8,8 @@ rule fetch:
         "results/{experiment}/benchmarks/corpus/fetch/{source}.{side}.tsv"
     wildcard_constraints:
         side=f"{SOURCE}|{TARGET}|alignment",
-    retries: 3
+    # a download is tried again by the step; what it ends with would be the same another time
+    retries: 0
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
@@ -59,6 +60,7 @@ rule extract_member:
     params:
         **step("corpus.steps:extract_member"),
         member=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side]["member"],
+        unescape=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side].get("unescape", False),
     script:
         "../workflow_scripts/run_step.py"
 

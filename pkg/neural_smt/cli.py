@@ -35,6 +35,7 @@ VERBS = {
     "export": "decoding.moses.steps:export_moses",
     "inspect": "vocabulary_selection.steps:inspect_sentence",
     "init": "init.steps:init",
+    "data": "planning.steps:data",
     "check": "planning.checking:check",
     "plan": "planning.steps:plan",
     "calibrate": "planning.steps:calibrate",
@@ -47,6 +48,7 @@ VERBS = {
 
 PLACES = {
     "init": ("files",),
+    "data": ("experiment",),
     "translate": ("experiment", "files"),
     "serve": ("experiment",),
     "pack": ("experiment", "folder"),

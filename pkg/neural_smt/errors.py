@@ -77,6 +77,14 @@ LONGEST = 300
 """Characters of a message: what it quotes may be of any length."""
 
 
+_ONE = re.compile(r"(?<![\w.,:])1 (file|job|line|name|pair|row|score|sentence|source|system|target|value|word)s\b")
+
+
+def singular(text: str) -> str:
+    """A message whose counts may be one: ``1 lines`` as ``1 line``."""
+    return _ONE.sub(r"1 \1", text)
+
+
 def sentence(error: BaseException) -> str | None:
     """The message of an exception for users; None for a fault of the program.
 
@@ -87,7 +95,7 @@ def sentence(error: BaseException) -> str | None:
     if message is None:
         return None
     start, end = message[: 2 * LONGEST], message[2 * LONGEST :][-LONGEST:]
-    line = " ".join((start + end).split("\n"))
+    line = singular(" ".join((start + end).split("\n")))
     line = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[5 - LONGEST // 2 :]}"
 

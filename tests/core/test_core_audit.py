@@ -84,4 +84,4 @@ def test_an_audit_without_a_database_says_so(
     address = "http://127.0.0.1:1/v1/query"
     done = audit(repository, "--lock", lock(tmp_path, pooch=installed("pooch")), "--osv-url", address, *options)
     assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr == f"audit: {address} does not answer, so vulnerabilities were NOT looked up\n"
+    assert done.stderr == f"audit: WARNING: vulnerabilities were NOT looked up: {address} does not answer\n"

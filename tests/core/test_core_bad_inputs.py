@@ -67,6 +67,7 @@ CONTENTS = {
     "$archive": archive(),
     "$archive_cut_off": archive()[:-30],
     "$gzip_cut_off": gzip.compress(b"one\n" * 9)[:-9],
+    "$gzip_page": gzip.compress(b"<html><title>Log in</title></html>"),
     "$german": b"".join(b"%d a b c d\n" % number for number in range(300)),
     "$english": b"".join(b"%d e f g h\n" % number for number in range(300)),
     "$latin1": "un\ndeux\ncafé\n".encode("latin-1"),

@@ -29,7 +29,7 @@ def changed(config: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "name", ["config.yaml", "experiments/tiny.yaml", "experiments/multi30k.yaml", "experiments/news.yaml"]
+    "name", ["config.yaml", *(f"experiments/{name}.yaml" for name in ("tiny", "multi30k", "news", "news_published"))]
 )
 def test_shipped_experiments_are_valid(repository: Path, name: str) -> None:
     config = complete(yaml.safe_load((repository / name).read_text(encoding="utf-8")))

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neural_smt.io import ragged
+from neural_smt.errors import UserError
+from neural_smt.io import files, ragged
 from neural_smt.io.files import atomic, open_text, read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import write_rows
@@ -28,6 +29,14 @@ def test_line_ends_are_those_of_unix_and_windows_and_archives_hold_no_name(tmp_p
     for name in ("a.gz", "b.gz"):
         write_lines(tmp_path / name, ["x"] * 100)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_what_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_lines(tmp_path / "t.gz", ["x" * 100_000] * 50)
+    assert len(read_lines(tmp_path / "t.gz")) == 50
+    monkeypatch.setattr(files, "ALWAYS_READ", 1 << 20)
+    with pytest.raises(UserError, match=r"t\.gz: unpacks to more than 200 times its size; unpack it"):
+        read_lines(tmp_path / "t.gz")
 
 
 @pytest.mark.parametrize("directory", [False, True])

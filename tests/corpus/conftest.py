@@ -12,7 +12,7 @@ from neural_smt.corpus import fetching
 @pytest.fixture(autouse=True)
 def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed download is not tried again, unless a test says so."""
-    monkeypatch.setattr(fetching, "RETRIES", 0)
+    monkeypatch.setattr(fetching, "ATTEMPTS", 1)
 
 
 @pytest.fixture

@@ -76,15 +76,16 @@ class Mirror(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data[: len(data) // 2])
+        threading.Event().wait(self.server.waits)
         self.close_connection = True
 
 
 @contextmanager
 def serve(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
-    """Serve a folder on loopback: ``address``, ``asked`` (paths in order), ``cut`` (paths that break off half-way),
-    ``failing`` (whether the first request fails)."""
+    """Serve a folder on loopback: ``address``, ``asked`` (paths in order), ``cut`` (paths that break off half-way,
+    after ``waits`` seconds), ``failing`` (whether the first request fails)."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Mirror, directory=folder)) as running:
-        running.asked, running.cut, running.failing = [], set(), False
+        running.asked, running.cut, running.failing, running.waits = [], set(), False, 0
         running.address = f"http://127.0.0.1:{running.server_port}"
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield running

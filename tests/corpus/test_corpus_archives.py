@@ -126,8 +126,8 @@ def test_a_broken_transfer(server, tmp_path):
 @pytest.mark.parametrize("breaks", [True, False])
 def test_a_transfer_that_fails_once_is_tried_again(server, tmp_path, monkeypatch, breaks):
     """It breaks off, or the server answers that it cannot."""
-    monkeypatch.setattr(fetching, "RETRIES", 1)
-    monkeypatch.setattr("pooch.core.time.sleep", lambda _: server.cut.clear())
+    monkeypatch.setattr(fetching, "ATTEMPTS", 2)
+    monkeypatch.setattr("time.sleep", lambda _: server.cut.clear())
     if breaks:
         server.cut.add(f"/{published.OPUS}")
     server.failing = not breaks

@@ -2,6 +2,7 @@
 
 import gzip
 import html
+import socket
 from functools import partial
 
 import published_archives as published
@@ -9,7 +10,7 @@ import pytest
 from published_archives import NEWS, PUBLISHED, TARGET, TEST, TEXT, refused, sha256
 from sacrebleu.dataset import DATASETS
 
-from neural_smt.corpus import steps
+from neural_smt.corpus import fetching, steps
 from neural_smt.corpus.archives import read_segments
 from neural_smt.errors import UserError
 
@@ -54,6 +55,54 @@ def test_missing_files_and_refused_connections_are_named(server, tmp_path):
         f"a.fr.gz could not be obtained: {NOWHERE}/text.gz: the connection was refused or broken; "
         "check the path, URL or data_mirror"
     )
+
+
+@pytest.mark.parametrize("page", [b"<!doctype html>\n<title>Log in</title>\n", b"Come back later.\n", b""])
+def test_what_a_server_says_instead_of_a_file_is_not_kept_with_its_checksum(server, folder, tmp_path, page):
+    output = tmp_path / "out" / "a.fr.gz"
+    for name, step in (
+        (NEWS, steps.fetch),
+        (published.OPUS, steps.fetch_archive),
+        (published.EUROPARL, steps.fetch_archive),
+    ):
+        (folder / name).write_bytes(page)
+        message = refused(output, step, side={"url": f"{server.address}/{name}"}, mirror=None)
+        assert message.startswith(f"{server.address}/{name}: ")
+        assert not list(output.parent.iterdir())
+
+
+def test_servers_that_hang_are_given_up_and_the_log_says_so(server, tmp_path, monkeypatch, caplog):
+    """One says nothing at all, the other no more from the middle of the file on."""
+    caplog.set_level("INFO")
+    for name, value in (("TIMEOUT", 0.2), ("ATTEMPTS", 2), ("TELL_EVERY", 0)):
+        monkeypatch.setattr(fetching, name, value)
+    monkeypatch.setattr(fetching.time, "sleep", lambda seconds: None)
+    server.cut.add(f"/{NEWS}")
+    server.waits = 1
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for address in (f"http://127.0.0.1:{silent.getsockname()[1]}", server.address):
+            url, output = f"{address}/{NEWS}", tmp_path / "out" / "a.fr.gz"
+            assert refused(output, steps.fetch, side={"url": url}, mirror=None) == (
+                f"a.fr.gz could not be obtained: {url}: nothing came for 0.2 s; check the path, URL or data_mirror"
+            )
+            said = [record.getMessage() for record in caplog.records]
+            assert said.count(f"{url}: nothing came for 0.2 s") == 2 and f"{url}: attempt 2 of 2" in said
+    steps.fetch(side={"url": f"{server.address}/{TEXT}"}, mirror=None, output=output)
+    assert f"{TEXT}: 65.5kB of " in caplog.text
+
+
+def test_references_are_resolved_in_texts_that_are_declared_so(tmp_path):
+    escaped, output = "R&amp;D &lt; 5&nbsp;%\n\nl&#39;&eacute;t&eacute;&#10;\n", tmp_path / "out" / "a.fr.gz"
+    for name in ("a.fr", "a.fr.gz", "a.tgz"):
+        (tmp_path / name).write_bytes(published.made(name, {"a.fr": escaped} if name == "a.tgz" else escaped))
+    extract = partial(steps.extract_member, archive=tmp_path / "a.tgz", member="a.fr")
+    for unescape, lines in ((True, "R&D < 5 %\n\nl'été\n"), (False, escaped)):
+        for name in ("a.fr", "a.fr.gz"):
+            steps.fetch(side={"path": name, "unescape": unescape}, mirror=str(tmp_path), output=output)
+            assert gzip.decompress(output.read_bytes()).decode() == lines
+        extract(output=output, unescape=unescape)
+        assert gzip.decompress(output.read_bytes()).decode() == lines
+    assert [path.name for path in output.parent.iterdir()] == ["a.fr.gz"]
 
 
 def test_files_of_ones_own_may_change(tmp_path):

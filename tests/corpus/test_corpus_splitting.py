@@ -199,12 +199,17 @@ def test_swapped_and_wrong_sides_are_told(tmp_path: Path) -> None:
 
 
 def test_words_without_spaces_are_not_found(tmp_path: Path) -> None:
-    chinese = survey(tmp_path, numbered(ENGLISH), ["这是一个没有空格的中文句子，所以找不到词语。"] * 300)
-    sentence = r"c\.de: 'zh' is written without spaces and sacremoses does not find its words"
-    with pytest.raises(UserError, match=sentence):
-        chinese.check_spaces(("en", "zh"))
-    chinese.check_spaces(("en", "de"))
-    survey(tmp_path, numbered(ENGLISH), ["这 是 一个 没有 空格 的 中文 句子 。"] * 300).check_spaces(("en", "zh"))
+    for line in ("这是一个没有空格的中文句子，所以找不到词语。", "我们都在家里。", "ฉันอ่านหนังสือเล่มใหม่"):
+        sides = survey(tmp_path, numbered(ENGLISH), [line] * 300)
+        with pytest.raises(UserError, match=r"c\.de: written without spaces, and sacremoses does not find the words"):
+            sides.check_split()
+    for line in (
+        "这 是 一个 没有 空格 的 中文 句子 。",
+        "コンピュータ で 読む",
+        "ฉัน อ่าน หนังสือ เล่ม ใหม่",
+        "我们 OK and so on",
+    ):
+        survey(tmp_path, numbered(ENGLISH), [line] * 300).check_split()
 
 
 def test_lines_that_do_not_belong_together_are_noticed(tmp_path: Path) -> None:

@@ -132,7 +132,8 @@ def test_an_earlier_init_is_written_over_when_told_to(unplanned: Path) -> None:
 def test_each_fault_gets_one_sentence(unplanned: Path, capsys: pytest.CaptureFixture[str], row: dict[str, Any]) -> None:
     write_corpus(unplanned, 300)
     write_pairs(unplanned, "swapped", [*sentences(300), ("die und nicht ist " * 200, "the and is of " * 200)], "en de")
-    for name in ("text.txt", "other.de", "corpus.tlh", "texts/notes"):
+    write_pairs(unplanned, "twice", [*sentences(150), *sentences(150)])
+    for name in ("text.txt", "other.de", "corpus.tlh", "corpus.ar", "texts/notes"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("x\n")
     for arguments in row.get("before", []):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from published_archives import OPUS, SOURCE, TARGET, TEXT, publish, serve
 
 from neural_smt.cli import main
 from neural_smt.errors import UserError
@@ -59,7 +60,7 @@ def test_texts_that_are_here_are_counted_and_others_left_to_the_workflow(checked
     status, out, err = checked()
     assert (status, err) == (0, "")
     sources = ["more: 5 lines (fr)", "talks: 3 lines (en, fr)", "old: 2 lines (en, fr)"]
-    assert out[:4] == [*sources, "gold: 1 lines (en, fr, alignment)"]
+    assert out[:4] == [*sources, "gold: 1 line (en, fr, alignment)"]
     assert out[4].startswith("disk: ") and out[5] == "GPU: not asked for (device: auto)"
     Path("talks.en").unlink()
     talks = {"en": {"url": "https://example.org/talks.en"}, "size": {"sentences": 9, "words": 99}}
@@ -68,27 +69,15 @@ def test_texts_that_are_here_are_counted_and_others_left_to_the_workflow(checked
     assert out[1:3] == ["talks: 3 lines (fr)", "talks: checked when the workflow fetches it (en)"]
 
 
-LENGTHS = "line i of one must be the translation of line i of the other"
-CUT_OFF = "cannot be read (Compressed file ended before the end-of-stream marker was reached)"
-LINKS = "expected links such as 0-0 1-2 (positions up to 32767) but found '0:0'; write the alignment again in Pharaoh"
-FAULTS = [
-    ("talks.en", b"one\n", f"talks.en has 1 lines but talks.fr.gz has 3; {LENGTHS}"),
-    ("old.fr", b"", "old.fr: empty; give a text, one sentence a line"),
-    ("old.en", b"one\ncaf\xe9\n", "old.en, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8"),
-    ("talks.fr.gz", gzip.compress(b"a\n")[:-8], f"talks.fr.gz: {CUT_OFF}; fetch or write the file again"),
-    ("g.align", b"0-0\n0-0\n", f"g.en has 1 lines but g.align has 2; {LENGTHS}"),
-    ("g.align", b"0:0\n", f"g.align, line 1: {LINKS} format"),
-    ("old.fr", None, "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"),
-]
-
-
-@pytest.mark.parametrize(("name", "data", "sentence"), FAULTS)
-def test_the_first_fault_of_a_text_is_told(checked: Any, name: str, data: bytes | None, sentence: str) -> None:
-    if data is None:
-        Path(name).unlink()
-    else:
-        Path(name).write_bytes(data)
-    assert checked()[::2] == (1, f"error: {sentence}\n")
+@pytest.mark.parametrize("row", read_yaml(MINE.with_name("faults.yaml")))
+def test_what_is_odd_about_a_text_is_told(checked: Any, row: dict[str, Any]) -> None:
+    for name, data in row["files"].items():
+        if data is None:
+            Path(name).unlink()
+        else:
+            Path(name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    says = row.get("says", "")
+    assert checked(**row.get("settings", {}))[::2] == (int(says.startswith("error: ")), f"{says}\n" if says else "")
 
 
 def test_a_dry_run_warns_of_texts_that_are_not_there(
@@ -99,14 +88,41 @@ def test_a_dry_run_warns_of_texts_that_are_not_there(
     for name in ("old.fr", "more.fr"):
         (folder / name).unlink()
     check_here(whole)
-    missing = (
-        "corpus.sources.more.fr: more.fr: no such file; correct its path, or set data_mirror (2 sources are missing)"
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "warning: corpus.sources.more.fr: more.fr: no such file; set data_mirror to a folder that holds"
     )
-    assert capsys.readouterr().err == f"warning: {missing}\n"
+    assert told.endswith(", or correct its path (2 sources lack files)\n")
     (folder / "old.en").write_bytes(b"")
     (folder / "old.fr").write_bytes(b"")
     with pytest.raises(UserError, match=r"old\.en: empty"):
         check_here(whole)
+
+
+def test_texts_are_listed_and_fetched_by_a_verb(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = read_yaml(MINE)
+    with serve(publish(folder / "published")) as server:
+        archive = f"{server.address}/{OPUS}"
+        sides = {side: {"url": archive, "member": f"News.en-fr.{side}"} for side in ("en", "fr")}
+        more = {"fr": {"url": f"{server.address}/{TEXT}"}, "size": {"sentences": 2, "words": 2000}}
+        config["corpus"]["sources"] |= {"old": sides | {"licence": "CC0", "origin": "OPUS"}, "more": more}
+        Path("own.yaml").write_text(yaml.safe_dump(config))
+        assert main(["data", "own.yaml", "--no-download"]) == 0
+        texts = f"""more: 2 sentences; 2,000 words\n  fr: {server.address}/{TEXT}
+talks: nothing is declared of it\n  en: here, talks.en\n  fr: here, talks.fr.gz
+old: licence: CC0; origin: OPUS\n  en: {archive}\n  fr: {archive}\n"""
+        assert capsys.readouterr().out.startswith(texts)
+        assert server.asked == []
+        for _ in range(2):
+            assert main(["data", "own.yaml"]) == 0
+        assert server.asked == [f"/{TEXT}", f"/{OPUS}"], "an archive and a text, once"
+    for name, text in (("raw/more.fr", TARGET), ("extracted/old.fr", TARGET), ("extracted/old.en", SOURCE)):
+        assert gzip.decompress(Path(f"results/mine/corpus/{name}.gz").read_bytes()) == text
+    Path("talks.en").unlink()
+    assert main(["data", "own.yaml"]) == 1
+    told = capsys.readouterr()
+    assert "  en: missing, talks.en\n" in told.out and told.out.endswith("  alignment: here, g.align\n")
+    assert "error: 1 file cannot be downloaded; set data_mirror to a folder that holds talks.en and" in told.err
 
 
 def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from neural_smt.planning.sizes import RATIOS, Text, count_text, count_words, exp
 def test_words_are_counted_as_they_will_be_tokenised(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress("L'été, c'est beau.\nl'été".encode()))
-    assert count_text(path) == (2, 4)
+    assert count_text(path)[:2] == (2, 4)
     assert count_words(path, True) == (2, 4, {"L'été,", "c'est", "beau.", "l'été"})
     lines, words, distinct = count_words(path, False)
     assert (lines, words) == (2, 9)

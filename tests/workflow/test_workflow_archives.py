@@ -5,7 +5,7 @@ from pathlib import Path
 
 import published_archives as published
 import pytest
-from checkouts import run, write_rows
+from checkouts import refused, run, write_rows
 
 
 def experiment(address: str) -> dict:
@@ -49,4 +49,8 @@ def test_an_archive_is_downloaded_once(checkout: Path, tmp_path: Path) -> None:
         (corpus / texts[0]).unlink()  # out of the archive again
         run(checkout, *command)
         assert len(server.asked) == 3, "a second run downloads nothing"
+        (corpus / texts[3]).unlink()
+        (tmp_path / "published" / published.NEWS).unlink()
+        assert "the server answered 404" in refused(checkout, *command, "--retries", "2")
+        assert server.asked[3:] == [f"/{published.NEWS}"], "no job is repeated"
         assert gzip.decompress((corpus / texts[0]).read_bytes()) == published.SOURCE

@@ -5,7 +5,6 @@ a name that an archive gives, so no member can leave a folder; names that try to
 and devices. What is kept is gzipped, one sentence a line, written whole or not at all.
 """
 
-import bz2
 import difflib
 import gzip
 import html
@@ -25,6 +24,8 @@ from typing import IO
 from neural_smt.corpus.sources import member_name
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, check_text, write_lines
+from neural_smt.io.streams import stream_lines
+from neural_smt.io.temporaries import scratch_folder
 
 PIECE = 1 << 20
 """Bytes read at a time."""
@@ -34,10 +35,15 @@ DAMAGE = (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, zlib.error, l
 
 GZIP = b"\x1f\x8b"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_COMPRESSED = {GZIP: gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _TAR_OFFSET, _TAR = 257, b"ustar"
 HEAD = _TAR_OFFSET + len(_TAR)
 """Bytes from the beginning of a file that tell an archive."""
+
+REFERENCE = re.compile(r"&(?:#\w+|amp|lt|gt|quot|apos|nbsp);")
+"""A character reference of XML."""
+
+_WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
+"""How what a server says instead of a file begins: that one must log in, say."""
 
 SGML_LIMIT = 1 << 28
 """Bytes of the largest SGML file that is read; test sets have less than a hundredth of that."""
@@ -60,20 +66,16 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 def verify(archive: Path, location: str) -> None:
     """Read an archive to its end, with all checksums it holds; ``UserError`` names ``location`` when it is damaged."""
     try:
-        head = _first_bytes(archive)
-        if head.startswith(_ZIP):
+        if _first_bytes(archive).startswith(_ZIP):
             with zipfile.ZipFile(archive) as stored:
                 if (broken := stored.testzip()) is not None:
                     raise zipfile.BadZipFile(f"bad checksum of {broken}")
             return
-        opener = next((opener for magic, opener in _COMPRESSED.items() if head.startswith(magic)), None)
-        if opener is not None:  # its checksum is at its end
-            with opener(archive, "rb") as stream:
-                deque(pieces(stream), maxlen=0)
         with tarfile.open(archive, "r:*") as entries:
-            # an uncompressed one holds no checksum, but must go on to its end
-            if entries.next() is None or (opener is None and not entries.getmembers()):
+            if not entries.getmembers():
                 raise tarfile.ReadError("it is empty")
+            # behind the last member, where its checksum is if it is compressed
+            deque(pieces(entries.fileobj), maxlen=0)
     except DAMAGE as error:
         raise _damaged(location, error) from None
 
@@ -146,12 +148,18 @@ def _unusable(archive: Path, wanted: str, what: str) -> UserError:
     return UserError(f"{archive}: its member {wanted} is {what}; name a regular file that anyone can read")
 
 
-def store_text(data: Iterator[bytes], origin: str, output: Path) -> None:
+def store_text(data: Iterator[bytes], origin: str, output: Path, unescape: bool = False) -> None:
     """Write a text to ``output`` (``.gz``): byte for byte when it comes gzipped, else compressed reproducibly.
 
-    data: as ``pieces`` yields it. Of SGML (``origin`` ends in ``.sgm``) the segments are written. ``UserError`` names
-    ``origin`` when the text is an archive of several files or a damaged gzip file.
+    data: as ``pieces`` yields it. Of SGML (``origin`` ends in ``.sgm``) the segments are written. unescape: resolve
+    character references. ``UserError`` names ``origin`` when it is empty, a web page, an archive of several files, a
+    damaged gzip file, or none by that name.
     """
+    if unescape:
+        with scratch_folder(output) as folder:
+            store_text(data, origin, folder / output.name)
+            write_lines(output, map(resolve_references, stream_lines(folder / output.name)))
+        return
     if origin.lower().endswith(".sgm"):
         whole = b"".join(islice(data, SGML_LIMIT // PIECE + 1))
         if len(whole) > SGML_LIMIT:
@@ -160,7 +168,9 @@ def store_text(data: Iterator[bytes], origin: str, output: Path) -> None:
         return
     head = next(data, b"")
     data = chain([head], data)
-    _refuse_archive(head, origin)
+    _check_head(head, origin)
+    if origin.endswith(".gz") and not head.startswith(GZIP):
+        raise UserError(f"{origin}: not compressed by gzip as its name says; look at what it is, or rename it")
     with atomic(output) as temporary, open(temporary, "wb") as raw:
         if head.startswith(GZIP):
             raw.writelines(data)
@@ -171,13 +181,18 @@ def store_text(data: Iterator[bytes], origin: str, output: Path) -> None:
                     deque(pieces(stream), maxlen=0)
             except (OSError, EOFError, zlib.error) as error:
                 raise UserError(f"{origin}: a damaged gzip file ({error}); fetch it again from its publisher") from None
-            _refuse_archive(head, origin)
+            _check_head(head, origin)
         else:
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as compressed:
                 compressed.writelines(data)
 
 
-def _refuse_archive(head: bytes, origin: str) -> None:
+def _check_head(head: bytes, origin: str) -> None:
+    """``UserError`` for what begins as no text does."""
+    if not head:
+        raise UserError(f"{origin}: empty; look whether its address or path is right")
+    if _WEB_PAGE.match(head):
+        raise UserError(f"{origin}: a web page and no text; open the address in a browser to see what it asks for")
     if looks_like_archive(head):
         raise UserError(f"{origin}: an archive of several files; name the one that is wanted as 'member'")
 
@@ -197,4 +212,9 @@ def read_segments(data: bytes, origin: str) -> list[str]:
             raise UserError(f"{origin}, line {line}: a <seg> without </seg>; fetch the file again or fix it")
     if not segments:
         raise UserError(f"{origin}: holds no <seg>; give a test set as WMT publishes them, or text by another name")
-    return [" ".join(html.unescape(segment).split()) for segment in segments.values()]
+    return list(map(resolve_references, segments.values()))
+
+
+def resolve_references(text: str) -> str:
+    """A line of XML as the text that it stands for, ``&amp;`` as ``&``, with white space made one blank."""
+    return " ".join(html.unescape(text).split())

@@ -6,10 +6,12 @@ Checksums are those that are declared, or those of the first download, which are
 import logging
 import re
 import shutil
-import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -21,11 +23,14 @@ from neural_smt.io.temporaries import scratch_folder
 log = logging.getLogger(__name__)
 
 SCHEMES = ("http", "https", "ftp")
-RETRIES = 3
-"""Further attempts after a failed download; the wait grows from 1 s to 10 s (pooch's schedule)."""
+ATTEMPTS = 3
+"""Of a download, some seconds apart; a file that the server refuses to give is asked for once."""
 
-TIMEOUT = 60
-"""Seconds without a byte after which a connection counts as failed."""
+TIMEOUT = 30
+"""Seconds without a connection, or without a byte, after which an attempt has failed."""
+
+TELL_EVERY = 10
+"""Seconds after which the log says how much of a download is here."""
 
 
 def is_url(location: str) -> bool:
@@ -53,10 +58,17 @@ def locations(side: dict[str, Any], mirror: str | None) -> list[str]:
     return found
 
 
-def keep_text(file: Path, location: str, output: Path) -> None:
-    """Keep a published text gzipped, byte for byte when it is published so."""
+def find(side: dict[str, Any], mirror: str | None) -> str | None:
+    """Where the file will be taken from: the first place that has it here, else the first URL; None for nowhere."""
+    places = locations(side, mirror)
+    here = (place for place in places if not is_url(place) and Path(place).is_file())
+    return next(here, None) or next(filter(is_url, places), None)
+
+
+def keep_text(file: Path, location: str, output: Path, unescape: bool = False) -> None:
+    """Keep a published text gzipped, byte for byte when it is published so; unescape: with references resolved."""
     with open(file, "rb") as stream:
-        store_text(pieces(stream), location, output)
+        store_text(pieces(stream), location, output, unescape)
 
 
 def keep_archive(file: Path, location: str, output: Path) -> None:
@@ -112,30 +124,38 @@ def _local_copy(location: str, output: Path) -> Iterator[Path]:
 
 
 def _download(url: str, folder: Path) -> Path:
-    """Download with pooch; any failure left after the retries means that this place does not have the file."""
+    """Download with pooch; any failure left after the last attempt means that this place does not have the file."""
     # a quarter of a second, which only downloads should take
     import pooch
     import requests
+    from tqdm import tqdm
 
-    pooch.get_logger().setLevel(logging.WARNING)
-    registry = pooch.create(
-        path=folder, base_url="", registry={"file": None}, urls={"file": url}, retry_if_failed=RETRIES
-    )
-    kind = pooch.FTPDownloader if url.startswith("ftp:") else pooch.HTTPDownloader
-    try:
-        return Path(registry.fetch("file", downloader=kind(progressbar=sys.stderr.isatty(), timeout=TIMEOUT)))
-    except requests.HTTPError as error:
-        reason = f"the server answered {error.response.status_code} {error.response.reason}"
-    except requests.Timeout:
-        reason = f"no answer within {TIMEOUT} s"
-    except requests.exceptions.ChunkedEncodingError:
-        reason = "the connection broke off before the end of the file"
-    except requests.ConnectionError:
-        reason = "the connection was refused or broken"
-    except (requests.RequestException, OSError, EOFError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in FULL:
-            raise
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    file, told = folder / "file", SimpleNamespace(write=lambda line: line.strip() and log.info("%s", line.strip()))
+    for attempt in range(1, ATTEMPTS + 1):
+        log.info("%s: attempt %d of %d", url, attempt, ATTEMPTS)
+        # a bar of nothing would be none to pooch
+        bar = tqdm(desc=url, total=1, unit="B", unit_scale=True, file=told, mininterval=TELL_EVERY, delay=TELL_EVERY)
+        bar.bar_format, bar.reset = "{desc}: {n_fmt}B of {total_fmt}B", bar.close
+        http = partial(pooch.HTTPDownloader, progressbar=bar)
+        kind = pooch.FTPDownloader if url.startswith("ftp:") else http
+        try:
+            kind(timeout=TIMEOUT, chunk_size=1 << 16)(url, file, None)
+            return file
+        except requests.HTTPError as error:
+            reason = f"the server answered {error.response.status_code} {error.response.reason}"
+            if error.response.status_code < 500:
+                break
+        except requests.exceptions.ChunkedEncodingError:
+            reason = "the connection broke off before the end of the file"
+        except (requests.Timeout, requests.ConnectionError) as error:
+            late = isinstance(error, requests.Timeout) or "timed out" in str(error)
+            reason = f"nothing came for {TIMEOUT} s" if late else "the connection was refused or broken"
+        except (requests.RequestException, OSError, EOFError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        log.warning("%s: %s", url, reason)
+        time.sleep(attempt if attempt < ATTEMPTS else 0)
     raise _Absent(f"{url}: {reason}")
 
 

@@ -20,6 +20,11 @@ LANGUAGES = frozenset(_ROWS)
 UNSPACED = frozenset(code for code, row in _ROWS.items() if row["spaces"] == "no")
 """Of these, languages that are written without spaces: sacremoses does not find their words."""
 
+_UNSPLIT = re.compile("[\u3041-\u309f\u3400-\u9fff\uf900-\ufaff]{5,}|[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{11,}")
+"""Longer than words are: of hiragana and Chinese characters; of Thai, Lao, Burmese and Khmer letters. Words in katakana
+are of any length.
+"""
+
 _COMPARED = ("scripts", "frequent_words")
 
 ENOUGH = 100
@@ -34,7 +39,21 @@ def check_language(code: str, setting: str) -> None:
     if code not in LANGUAGES:
         raise UserError(
             f"{setting}: sacremoses does not tokenise '{code}'; it knows {', '.join(sorted(LANGUAGES))}; "
-            "split the text into words and declare it as tokenised"
+            "split the text into words and say --tokenised, or set tokenised: true"
+        )
+
+
+def count_unsplit(text: str) -> int:
+    """Characters that stand in runs longer than words of scripts that are written without spaces."""
+    return 0 if text.isascii() else sum(map(len, _UNSPLIT.findall(text)))
+
+
+def check_split(path: Path, unsplit: int, characters: int) -> None:
+    """Raise ``UserError`` where most of a text is not split into words; unsplit: as ``count_unsplit`` counts."""
+    if 2 * unsplit > characters:
+        raise UserError(
+            f"{path}: written without spaces, and sacremoses does not find the words of its script; "
+            "split it into words first"
         )
 
 

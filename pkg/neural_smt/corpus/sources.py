@@ -56,7 +56,7 @@ def collect_archives(sources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict
                 raise UserError(f"corpus.sources.{name}.{key}.member: {error}") from None
             known = archives.setdefault(archive_name(side), {})
             for what, value in side.items():
-                if what != "member" and known.setdefault(what, value) != value:
+                if what not in ("member", "unescape") and known.setdefault(what, value) != value:
                     raise UserError(
                         f"corpus.sources.{name}.{key}.{what}: {value} here, but {known[what]} at another side of the "
                         "same archive; declare one of them"

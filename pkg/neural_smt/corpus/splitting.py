@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.corpus.archives import GZIP, HEAD, looks_like_archive
-from neural_smt.corpus.languages import UNSPACED, LanguageClues
+from neural_smt.corpus.archives import GZIP, HEAD, REFERENCE, looks_like_archive
+from neural_smt.corpus.languages import LanguageClues, check_split, count_unsplit
 from neural_smt.corpus.tokenisation import clean_characters
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, singular
 from neural_smt.io.files import hash_text, named_errors, open_text
 from neural_smt.io.streams import stream_parallel, write_pairs
 from neural_smt.io.tables import write_rows
@@ -51,9 +51,6 @@ MOSTLY = 0.5
 
 LITTLE = 0.2
 """Correlation of the lengths of sides below which they are hardly translations; real text has 0.7 and more."""
-
-UNSPACED_WORD = 12
-"""Mean characters of what stands between spaces, from which text of ``UNSPACED`` languages is not split into words."""
 
 
 def content_key(text: str) -> int:
@@ -152,7 +149,7 @@ def clean_pairs_of(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 def count_pairs(count: int) -> str:
     """So many pairs, in words."""
-    return f"{count:,} pair{'' if count == 1 else 's'}"
+    return singular(f"{count:,} pairs")
 
 
 class Survey(PairKeys):
@@ -160,13 +157,15 @@ class Survey(PairKeys):
 
     pairs: their number; empty: with a side without text; identical: with the same text on both sides; long: with a side
     beyond what training uses; escaped: with a side as Moses' tokeniser writes it; altered: with characters that were
-    replaced; clues: of the language of each side.
+    replaced; references: with a character reference of XML; unsplit: characters of each side in what is too long for a
+    word; clues: of the language of each side.
     """
 
     def __init__(self, source: Path, target: Path) -> None:
         self.files = (Path(source), Path(target))
         self.odd = [sentence for path in self.files for sentence in check_start(path)]
-        self.identical = self.escaped = self.altered = 0
+        self.identical = self.escaped = self.altered = self.references = 0
+        self.unsplit = [0, 0]
         self.clues = (LanguageClues(), LanguageClues())
         super().__init__(self._look_through())
         self.empty, self.spaced = int((~self.usable).sum()), self.words.sum(axis=0).tolist()
@@ -179,6 +178,8 @@ class Survey(PairKeys):
             self.altered += any(a != b.strip(" \ufeff") for a, b in zip(pair, lines, strict=True))
             self.identical += one == other and any(map(str.isalpha, one))
             self.escaped += any(" &apos;" in side or "&quot; " in side or " @-@ " in side for side in pair)
+            self.references += any(REFERENCE.search(side) for side in pair)
+            self.unsplit = [count + count_unsplit(side) for count, side in zip(self.unsplit, pair, strict=True)]
             if number < READ_FOR_LANGUAGE:
                 for side, clues in zip(pair, self.clues, strict=True):
                     clues.add(side)
@@ -206,15 +207,10 @@ class Survey(PairKeys):
             )
         return [sentence]
 
-    def check_spaces(self, languages: tuple[str, str]) -> None:
-        """``UserError`` for a language without spaces whose words nobody has separated."""
-        for number, language in enumerate(languages):
-            per_word = self.characters[:, number].sum() / max(self.spaced[number], 1)
-            if language in UNSPACED and per_word > UNSPACED_WORD:
-                raise UserError(
-                    f"{self.files[number]}: '{language}' is written without spaces and sacremoses does not find its "
-                    "words; split it into words first"
-                )
+    def check_split(self) -> None:
+        """``UserError`` for a side that is written without spaces and whose words nobody has separated."""
+        for file, unsplit, characters in zip(self.files, self.unsplit, self.characters.sum(axis=0), strict=True):
+            check_split(file, unsplit, int(characters))
 
     def remarks(self, tokenised: bool) -> list[str]:
         """What is odd about the text but no fault, a sentence each; tokenised: whether the user says that it is."""
@@ -227,6 +223,11 @@ class Survey(PairKeys):
         found = [*self.odd, *(f"{count_pairs(count)} {what}" for count, what in counts if count)]
         if self.escaped > 0.05 * self.pairs and not tokenised:
             found.append("the text looks tokenised already, as by Moses; say --tokenised if it is")
+        elif self.references and not tokenised:
+            found.append(
+                f"{count_pairs(self.references)} with character references such as &amp;, of which the tokeniser makes "
+                "several words; if the text is escaped as XML, set unescape: true at the sides of its sources"
+            )
         if self.correlation < LITTLE:
             found.append(
                 f"long lines do not have long translations (correlation {self.correlation:.2f}); "

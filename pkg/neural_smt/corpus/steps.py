@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,13 @@ REASONS = ("empty", "too_long", "ratio")
 def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
     """Fetch one published text file, check its SHA-256, and keep it gzipped.
 
-    ``side``: ``url`` (http, https, ftp) or ``path``, with optional ``sha256`` of the file as published and
-    ``mirror_path``. ``mirror`` (a folder or a base URL) is tried first, a relative ``path`` next, the URL last.
+    ``side``: ``url`` (http, https, ftp) or ``path``, with optional ``sha256`` of the file as published, ``mirror_path``
+    and ``unescape`` (whether to resolve character references). ``mirror`` (a folder or a base URL) is tried first, a
+    relative ``path`` next, the URL last.
     Where a URL has no ``sha256``, that of the first download is kept in ``<output>.sha256`` and holds from then on.
     """
-    fetching.obtain(side, mirror, Path(output), fetching.keep_text)
+    keep = partial(fetching.keep_text, unescape=side.get("unescape", False))
+    fetching.obtain(side, mirror, Path(output), keep)
 
 
 def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
@@ -41,14 +44,14 @@ def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> 
     fetching.obtain(side, mirror, Path(output), fetching.keep_archive)
 
 
-def extract_member(*, archive: Path, member: str, output: Path) -> None:
+def extract_member(*, archive: Path, member: str, output: Path, unescape: bool = False) -> None:
     """Write one text of an archive to ``output`` (``.gz``); of SGML (``.sgm``) the segments, one a line.
 
-    ``member`` is its path inside the archive. ``UserError`` when it leaves its folder, is missing, or is a link, a
-    folder or a device.
+    ``member`` is its path inside the archive; unescape: resolve character references such as ``&amp;``. ``UserError``
+    when it leaves its folder, is missing, or is a link, a folder or a device.
     """
     with closing(archives.member_pieces(archive, member)) as pieces:
-        archives.store_text(pieces, f"{archive}, {member}", Path(output))
+        archives.store_text(pieces, f"{archive}, {member}", Path(output), unescape)
 
 
 def join_texts(*, texts: list[Path], output: Path) -> None:

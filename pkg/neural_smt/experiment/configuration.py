@@ -111,7 +111,7 @@ def _expand_test_sets(config: Mapping[str, Any]) -> None:
         if "test_set" not in source:
             continue
         where = f"corpus.sources.{name}"
-        if further := sorted(source.keys() - {"test_set", "tokenised", "size"}):
+        if further := sorted(source.keys() - {"test_set", "tokenised", "size", "licence"}):
             raise UserError(f"{where}: a test_set has both its sides already; leave out {', '.join(further)}")
         try:
             sides = expand_test_set(source.pop("test_set"), languages["source"], languages["target"])
@@ -121,7 +121,7 @@ def _expand_test_sets(config: Mapping[str, Any]) -> None:
 
 
 def _check_join(where: str, source: Mapping[str, Any], sources: Mapping[str, Any], sides: list[str]) -> None:
-    if further := sorted(source.keys() - {"join", "tokenised", "size"}):
+    if further := sorted(source.keys() - {"join", "tokenised", "size", "licence"}):
         raise UserError(f"{where}: a join has the sides of what is joined; leave out {', '.join(further)}")
     for position, part in enumerate(source["join"]):
         joined = sources.get(part, {})

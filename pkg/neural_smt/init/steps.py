@@ -155,8 +155,7 @@ def init(
     machine = Machine(1, (os.cpu_count() or 1) if cores is None else cores, 0)
     survey = survey_corpus(*sides)
     remarks = survey.check_languages(languages, stated=None not in (source, target))
-    if not tokenised:
-        survey.check_spaces(languages)
+    survey.check_split()
     given = {part: order_set(found, languages) for part, found in (("dev", dev), ("test", test))}
     split = split_corpus(survey, given, dev_size, test_size, seed)
     corpus = PreparedCorpus(sides, languages, name, output, split, tokenised, seed)

@@ -91,11 +91,24 @@ def named_errors(path: Path, writing: bool = False) -> Iterator[None]:
         raise UserError(f"{path}: {fault}") from None
 
 
+MOST_TIMES, ALWAYS_READ = 200, 1 << 26
+"""Times its size to which a ``.gz`` file may unpack where it is read as a whole, and bytes that are read of any.
+
+Text and lists of candidates have 3 to 50 times; what is made to fill the memory has 1,000.
+"""
+
+
 def read_bytes(path: Path) -> bytes:
     """Return the contents of a file, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
-    path = Path(path)
-    with named_errors(path):
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    path, found = Path(path), io.BytesIO()
+    with open_bytes(path) as stream:
+        most = max(ALWAYS_READ, MOST_TIMES * path.stat().st_size)
+        while found.write(stream.read(1 << 20)):
+            if path.suffix == ".gz" and found.tell() > most:
+                raise UserError(
+                    f"{path}: unpacks to more than {MOST_TIMES} times its size; unpack it if it is as it should be"
+                )
+    return found.getvalue()
 
 
 @contextmanager

@@ -3,13 +3,15 @@
 import logging
 import shutil
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.fetching import is_url, locations, published_name
+from neural_smt.corpus.fetching import find, is_url, locations, published_name
+from neural_smt.corpus.languages import check_split
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, singular
 from neural_smt.io.files import unequal_lengths, write_json
 from neural_smt.planning.forecasts import Experiment, Quantities, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
@@ -42,7 +44,8 @@ def check(
     for name, files, text in check_local(whole):
         absent = sorted(side for side, path in files.items() if not path)
         if text:
-            print(f"{name}: {text.lines:,.0f} lines ({', '.join(side for side in files if side not in absent)})")
+            here = ", ".join(side for side in files if side not in absent)
+            print(singular(f"{name}: {text.lines:,.0f} lines ({here})"))
         if absent:
             print(f"{name}: checked when the workflow fetches it ({', '.join(absent)})")
         elif text:
@@ -146,8 +149,13 @@ def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path 
             lines[side] = len(read_marked_alignments(Path(path))[0])
         else:
             # a NUL in what is still to be tokenised is dropped there
-            lines[side], found = count_text(path, nul=not tokenised)
-            words[side] = found * (1.0 if tokenised else TOKENS_PER_WORD)
+            found = count_text(path, nul=not tokenised)
+            lines[side], words[side] = found.lines, found.words * (1.0 if tokenised else TOKENS_PER_WORD)
+            check_split(Path(path), found.unsplit, found.characters)
+            if found.escaped and not tokenised and not config["corpus"]["sources"][name][side].get("unescape"):
+                held = f"{found.escaped:,} lines hold character references such as &amp; that tokenising splits"
+                advice = f"if the text is escaped as XML, set corpus.sources.{name}.{side}.unescape"
+                print(f"warning: {path}: {singular(held)}; {advice}", file=sys.stderr)
         if not lines[side]:
             raise UserError(f"{path}: empty; give a text, one sentence a line")
     first = next(iter(sides))
@@ -163,21 +171,33 @@ def find_side(config: Mapping[str, Any], name: str, side: str) -> Path | None:
 
     Raises ``UserError``, naming the side, for a file that nothing else can stand in for.
     """
-    declared, mirror = config["corpus"]["sources"][name][side], config["data_mirror"]
-    places = [place for place in locations(dict(declared), mirror) if not is_url(place)]
-    found = next((Path(place) for place in places if Path(place).is_file()), None)
-    if not (found or declared.get("url") or is_url(mirror)):
-        where = f"corpus.sources.{name}.{side}: {' and '.join(places)}"
-        raise _Absent(f"{where}: no such file; correct its path, or set data_mirror")
-    return None if "member" in declared or published_name(dict(declared)).endswith(".sgm") else found
+    declared, mirror = dict(config["corpus"]["sources"][name][side]), config["data_mirror"]
+    place, file = find(declared, mirror), published_name(declared)
+    if place is None:
+        raise _Absent(
+            f"corpus.sources.{name}.{side}: {' and '.join(locations(declared, mirror))}: no such file; "
+            f"set data_mirror to a folder that holds {file} (neural-smt data {config['experiment']} lists all), "
+            "or correct its path"
+        )
+    return None if "member" in declared or file.endswith(".sgm") or is_url(place) else Path(place)
 
 
-def check_local(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
+def check_local(
+    config: Mapping[str, Any], missing: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
     """Check all texts that are on this machine: of each source its name, where its sides are (None: not here), and the
     size of those that are here.
+
+    missing: takes what is wrong with sources whose texts are nowhere, which are left out; else that is raised.
     """
     for name, sides in published_sources(config):
-        files = {side: find_side(config, name, side) for side in sides}
+        try:
+            files = {side: find_side(config, name, side) for side in sides}
+        except _Absent as absence:
+            if missing is None:
+                raise
+            missing.append(str(absence))
+            continue
         here = {side: path for side, path in files.items() if path}
         yield name, files, check_source(config, name, here) if here else None
 
@@ -186,15 +206,8 @@ def check_here(config: Mapping[str, Any]) -> None:
     """Check all texts that are on this machine. Those that should be here and are not are warned of: a dry run may be
     of an experiment whose data come later.
     """
-    missing = []
-    for name, sides in published_sources(config):
-        try:
-            here = {side: path for side in sides if (path := find_side(config, name, side))}
-        except _Absent as absence:
-            missing.append(str(absence))
-        else:
-            if here:
-                check_source(config, name, here)
+    missing: list[str] = []
+    deque(check_local(config, missing), maxlen=0)
     if missing:
-        further = f" ({len(missing)} sources are missing)" if len(missing) > 1 else ""
-        print(f"warning: {missing[0]}{further}", file=sys.stderr)
+        more = f" ({len(missing)} sources lack files)" if len(missing) > 1 else ""
+        print(f"warning: {missing[0]}{more}", file=sys.stderr)

@@ -1,12 +1,14 @@
 """How large an experiment's texts and tables are: counted where they are here, declared, or by measured ratios."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neural_smt.corpus.fetching import locations
+from neural_smt.corpus.archives import REFERENCE
+from neural_smt.corpus.fetching import find, is_url
+from neural_smt.corpus.languages import count_unsplit
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import Systems, drawn_pairs
 from neural_smt.io.arrays import read_meta
@@ -87,14 +89,33 @@ def disk_use(path: Path) -> float:
     return float(sum(file.stat().st_size for file in files if file.is_file()))
 
 
-def count_text(path: Path, nul: bool = False) -> tuple[int, int]:
-    """Lines and words (separated by white space) of a text file, ``.gz`` or plain; nul: allow NUL bytes."""
-    lines = words = 0
-    for _, piece in read_pieces(Path(path), nul=nul):
-        lines += piece.count(b"\n") + (not piece.endswith(b"\n"))
-        words += len(piece.split())
-    return lines, words
+class Counts(NamedTuple):
+    """Of a text: lines, words between white space, characters, those of them that ``count_unsplit`` counts, and lines
+    with a character reference of XML.
+    """
 
+    lines: int = 0
+    words: int = 0
+    characters: int = 0
+    unsplit: int = 0
+    escaped: int = 0
+
+
+def count_text(path: Path, nul: bool = False, split: Callable[[str], list[str]] = str.split) -> Counts:
+    """What there is of a text file, ``.gz`` or plain; nul: allow NUL bytes; split: into words."""
+    found = Counts()
+    for _, piece in read_pieces(Path(path), nul=nul):
+        text = piece.decode()
+        # three bytes a character; the pattern would take longer than all the rest
+        unsplit = count_unsplit(text) if len(piece) > 1.5 * len(text) else 0
+        escaped = len(_ESCAPED.findall(text)) if "&" in text else 0
+        lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+        found = Counts(*map(sum, zip(found, (lines, len(split(text)), len(text), unsplit, escaped), strict=True)))
+    return found
+
+
+_ESCAPED = re.compile(REFERENCE.pattern + r"[^\n]*")
+"""A line from its first character reference on."""
 
 _TOKEN = re.compile(r"\w+'?|[^\w\s]")
 
@@ -109,15 +130,14 @@ def text_files(path: Path) -> list[Path]:
 
 def count_words(path: Path, tokenised: bool) -> tuple[int, int, set[str]]:
     """Lines, words and distinct words of a text; of one that is not tokenised nearly those that it will have."""
-    lines = words = 0
     distinct: set[str] = set()
-    for _, piece in read_pieces(Path(path)):
-        text = piece.decode("utf-8")
-        found = text.split() if tokenised else _TOKEN.findall(text)
-        lines += text.count("\n") + (not text.endswith("\n"))
-        words += len(found)
-        distinct.update(found)
-    return lines, words, distinct
+
+    def split(text: str) -> list[str]:
+        words = text.split() if tokenised else _TOKEN.findall(text)
+        distinct.update(words)
+        return words
+
+    return *count_text(path, split=split)[:2], distinct
 
 
 def expect_sizes(
@@ -193,7 +213,9 @@ class _SourceCounter:
         if part := source.get("part"):
             count = generator["pairs" if part == "train" else part]
             return self._declared(count, count * GENERATED_WORDS, languages)
-        here = {language: [path] for language in languages if (path := self._published(source[language]))}
+        declared = {language: source[language] for language in languages if "member" not in source[language]}
+        places = {language: find(dict(side), self.config["data_mirror"]) for language, side in declared.items()}
+        here = {language: [Path(place)] for language, place in places.items() if place and not is_url(place)}
         if len(here) == len(languages):
             return self._count(name, here, source["tokenised"])
         if "size" in source:
@@ -205,10 +227,6 @@ class _SourceCounter:
 
     def _declared(self, lines: float, words: float, languages: Iterable[str]) -> Text:
         return Text.of(lines, dict.fromkeys(languages, words), self.config["languages"])
-
-    def _published(self, side: Mapping[str, Any]) -> Path | None:
-        places = [] if "member" in side else locations(dict(side), self.config["data_mirror"])
-        return next((Path(place) for place in places if Path(place).is_file()), None)
 
     def _count(self, name: str, files: Mapping[str, list[Path]], tokenised: bool) -> Text:
         counts = {language: [count_words(path, tokenised) for path in paths] for language, paths in files.items()}

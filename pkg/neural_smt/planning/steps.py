@@ -14,12 +14,16 @@ from typing import Any
 import pandas as pd
 
 from neural_smt import STAGES
+from neural_smt.corpus.fetching import find, is_url, published_name
+from neural_smt.corpus.sources import archive_name, collect_archives, published_sources
+from neural_smt.corpus.steps import extract_member, fetch, fetch_archive
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
 from neural_smt.planning.forecasts import Forecast, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import complete_configuration, dependencies, list_jobs, whole_target
 from neural_smt.planning.sizes import expect_sizes, quantity
 from neural_smt.report.pages import render
+from neural_smt.workflow.inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -235,3 +239,47 @@ def render_plan(plan: dict[str, Any], by_rule: bool) -> list[str]:
     chain = [step for step in plan["chain"] if step["seconds"] >= 0.01 * plan["chain_seconds"]]
     says = {"duration": duration, "quantity": quantity, "heading": "rule" if by_rule else "stage"}
     return render("plan.txt", plan=plan, rows=rows, requests=requests, chain=chain, notes=table()["bases"], **says)
+
+
+def data(*, experiment: str, data_mirror: str | None = None, download: bool = True) -> None:
+    """List the texts that an experiment needs, and download those that are not here: data experiments/multi30k.yaml
+
+    experiment: its name, or its configuration file. Of each text its size and licence are printed, as far as the
+    experiment declares them, whether it is here, and else where it is to be had. Downloads go where the experiment's
+    own jobs look for them. The last sentence tells what has to be given by hand.
+
+    data_mirror: a folder or base URL where texts are looked for first; download: --no-download only lists.
+    """
+    # loads the search, which plans do without
+    from neural_smt.translation.experiment import Experiment
+
+    declared = Experiment.load(experiment)
+    inputs, sources, missing = Inputs(declared.layout), declared.config["corpus"]["sources"], []
+    mirror = data_mirror or declared.config["data_mirror"]
+    needed = dict(published_sources(declared.config))
+    for name, sides in needed.items():
+        told = [f"{count:,} {what}" for what, count in sources[name].get("size", {}).items()]
+        told += [f"{what}: {sources[name][what]}" for what in ("licence", "origin") if what in sources[name]]
+        print(f"{name}: {'; '.join(told) or 'nothing is declared of it'}")
+        for language in sides:
+            side, kept = sources[name][language], Path(inputs.raw_text(name, language))
+            place = str(kept) if kept.is_file() else find(side, mirror)
+            if place is None:
+                missing.append(published_name(side))
+                print(f"  {language}: missing, {missing[-1]}")
+                continue
+            print(f"  {language}: {place if is_url(place) else f'here, {place}'}", flush=True)
+            if not (download and is_url(place)):
+                continue
+            if "member" not in side:
+                fetch(side=side, mirror=mirror, output=kept)
+                continue
+            archive = Path(declared.layout.folder, "corpus", "archives", archive_name(side))
+            if not archive.is_file():
+                fetch_archive(side=collect_archives(sources)[archive_name(side)], mirror=mirror, output=archive)
+            extract_member(archive=archive, member=side["member"], output=kept, unescape=side.get("unescape", False))
+    if not needed:
+        print("none: its text is generated")
+    if missing:
+        advice = f"a folder that holds {missing[0]} and the others that are listed as missing"
+        raise UserError(f"{len(missing)} files cannot be downloaded; set data_mirror to {advice}")
