@@ -1,5 +1,6 @@
 """The verbs ``translate``, ``serve`` and ``pack``."""
 
+import asyncio
 import logging
 import time
 from contextlib import ExitStack
@@ -97,9 +98,9 @@ def serve(
     about = {key: chosen[key] for key in ("experiment", "label", "run")} | {"system": chosen["name"]}
     about |= {"source": text.source, "target": text.target}
     text.translate(["."])  # compiled code is loaded before anybody waits
-    with Server(Service(text, about), port) as server:
-        print(f"http://{HOST}:{server.server_port}/", flush=True)
-        server.serve_forever()
+    server = Server(Service(text, about), port)
+    print(f"http://{HOST}:{server.port}/", flush=True)
+    asyncio.run(server.serve())
 
 
 def pack(
