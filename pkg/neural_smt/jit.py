@@ -7,10 +7,20 @@ everything anew.
 """
 
 import hashlib
+import logging
 import os
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from neural_smt.errors import sentence
+
+log = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds between lines that say how far compiling is."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -23,10 +33,47 @@ def _cache_folder() -> Path:
     return Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
+def _writable_folder() -> Path:
+    """The cache folder, or a temporary one, which goes with the program, where that cannot be written."""
+    global _temporary
+    try:
+        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or _cache_folder())
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, RuntimeError) as error:  # no home
+        _temporary = tempfile.TemporaryDirectory(prefix="neural_smt-")
+        log.warning("%s (XDG_CACHE_HOME); until then everything is compiled each time", sentence(error) or error)
+        folder = Path(_temporary.name)
+    return folder
+
+
+os.environ["NUMBA_CACHE_DIR"] = str(_writable_folder())
 
 import numba  # noqa: E402  (the cache folder is read when Numba is imported)
 import numpy as np  # noqa: E402
+from numba.core import event  # noqa: E402
+
+
+class _Progress(event.Listener):
+    """Says that kernels are compiled, when the first one is and then every few seconds."""
+
+    count, said = 0, 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        """A kernel is not in the cache."""
+        if not self.said:
+            log.info("compiling for this processor, which takes a minute or two the first time ...")
+            self.said = time.monotonic()
+
+    def on_end(self, event: event.Event) -> None:
+        """It is compiled."""
+        self.count += 1
+        if time.monotonic() - self.said > EVERY:
+            log.info("%d functions compiled ...", self.count)
+            self.said = time.monotonic()
+
+
+event.register("numba:compile", _Progress())
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -2,6 +2,10 @@
 
 import ast
 import inspect
+import os
+import subprocess
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -105,6 +109,23 @@ def test_reached_files_follow_imports_without_running_them() -> None:
     assert PACKAGE / "report" / "templates" / "map.js" in reached_files("neural_smt.analysis.maps")
     with pytest.raises(ValueError, match="no module"):
         reached_files("neural_smt.nowhere")
+
+
+COMPILING = "compiling for this processor"
+UNKEPT = "file/neural_smt/numba/*: Not a directory; name a place that is inside folders (XDG_CACHE_HOME); *each time"
+
+
+@pytest.mark.parametrize(("cache", "lines"), [("cache", [[COMPILING], []]), ("file", [[UNKEPT, COMPILING]])])
+def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines: list[list[str]]) -> None:
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": ""}
+    code = "import logging; logging.basicConfig(level=20, format='%(message)s'); from neural_smt.jit import mix; mix(1)"
+    for expected in lines:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True
+        )
+        said = [fnmatch(line, f"{pattern}*") for line, pattern in zip(done.stderr.splitlines(), expected, strict=True)]
+        assert done.returncode == 0 and all(said), done.stderr
 
 
 def test_imports_are_those_that_python_finds() -> None:

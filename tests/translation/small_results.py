@@ -55,14 +55,16 @@ def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
     """A server of a text translator, in a thread."""
     about = ABOUT | {"system": system, "label": f"The {system}"}
     loop = asyncio.new_event_loop()
+    server = Server(Service(text, about, Limits(burst=1000)), 0)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server = Server(Service(text, about, Limits(burst=1000)), 0)
     running = asyncio.run_coroutine_threadsafe(server.serve(), loop)
-    yield server
-    running.cancel()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
+    try:
+        yield server
+    finally:
+        running.cancel()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
 
 
 def network() -> AttentionNetwork:

@@ -90,11 +90,19 @@ def test_json_has_a_line_for_each_line(shown: Callable) -> None:
     assert second["words"] == [] and second["candidates"][0]["words"] == []
 
 
+def test_a_gpu_is_of_use_to_networks_alone(shown: Callable, caplog: pytest.LogCaptureFixture) -> None:
+    shown("a", "--device", "cuda")
+    assert "system 'baseline' has no network, and translates on the CPU" in caplog.text
+
+
 def test_an_explanation_names_phrases_and_their_shares(shown: Callable) -> None:
     lines = shown("a <c>\n", "--explain")
     assert lines[1].startswith("  score ") and "LM0" in lines[1]
     for word in ("c", "<"):
-        assert any(f"  {word} -> {word}: " in line and "UnknownWordPenalty0 -100.000" in line for line in lines[2:])
+        assert any(
+            f"  {word} -> {word} (not translated): " in line and "UnknownWordPenalty0 -100.000" in line
+            for line in lines[2:]
+        )
     lines = shown("a c\n", "--explain", system="network")
     assert lines[1].startswith("  score ") and "Attention0" in lines[1]
     assert all(" <- " in line for line in lines[2:])

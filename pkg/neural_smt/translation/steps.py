@@ -69,6 +69,9 @@ def translate(
 
 def load_text_translator(system: System, tokenised: bool, device: str | None, threads: int) -> TextTranslator:
     """A system for text; arguments as of ``translate``."""
+    chain = [system, system.base] if "base" in system.content else [system]
+    if device == "cuda" and not any(one.content.get("network") for one in chain):
+        log.warning("--device cuda: system '%s' has no network, and translates on the CPU", system["name"])
     translator = load_translator(system, system["run"], device or system.content.get("device", "auto"), threads)
     log.info("%s, system %s, run %d: ready", system["experiment"], system["name"], system["run"])
     return TextTranslator(translator, system["languages"]["source"], system["languages"]["target"], tokenised)
