@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import pkgutil
+import re
 import signal
 import sys
 import typing
@@ -27,34 +28,15 @@ from neural_smt.errors import Section, UserError, sentence
 from neural_smt.io.files import read_yaml
 from neural_smt.workflow.invoke import find_step, invoke, is_list, is_path, optional, parameters
 
-VERBS = {
-    "decode": "decoding.moses.steps:decode_moses",
-    "rescore": "decoding.reranking_steps:score_lists",
-    "oracle": "decoding.moses.steps:oracle_moses",
-    "export": "decoding.moses.steps:export_moses",
-    "inspect": "vocabulary_selection.steps:inspect_sentence",
-    "init": "init.steps:init",
-    "check": "planning.checking:check",
-    "plan": "planning.steps:plan",
-    "calibrate": "planning.steps:calibrate",
-    "translate": "translation.steps:translate",
-    "serve": "translation.steps:serve",
-    "pack": "translation.steps:pack",
-}
-"""Verb -> the function behind it, as rules name steps."""
+COMMANDS = read_yaml(Path(__file__).with_name("commands.yaml"))
+"""Verbs with their steps, and what options mean."""
 
-PLACES = {
-    "init": ("files",),
-    "translate": ("experiment", "files"),
-    "serve": ("experiment",),
-    "pack": ("experiment", "folder"),
-}
-"""Verb -> the parameters that are given by their place, without the name of an option."""
+VERBS = COMMANDS["verbs"]
 
 
 def verb(name: str) -> Callable[..., Any]:
     """The function of a verb."""
-    return find_step(VERBS[name])
+    return find_step(VERBS[name]["step"])
 
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
@@ -98,32 +80,46 @@ def _structure(option: str, annotation: Any, text: str) -> Any:
     return value
 
 
-def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
-    annotation, option = optional(parameter.annotation), f"--{parameter.name.replace('_', '-')}"
-    required = parameter.default is inspect.Parameter.empty
-    options: dict[str, Any] = {"required": required, "default": None if required else parameter.default}
-    if annotation is bool:
-        options["action"] = argparse.BooleanOptionalAction
-    elif is_path(annotation):
-        options["type"] = Path
-    elif is_list(annotation):
-        options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
-    elif typing.get_origin(annotation) is typing.Literal:
-        options["choices"] = typing.get_args(annotation)
-    elif annotation in (int, float, str):
-        options["type"] = annotation
-    else:
-        options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
-    parser.add_argument(option, dest=parameter.name, **options)
+def meanings(function: Callable[..., Any]) -> dict[str, str]:
+    """Parameter of a step -> what it means: ``name: meaning;`` of the docstring, or what it means in all steps."""
+    names = "|".join(parameters(function))
+    head = re.compile(rf"(?:^|(?<=[;.] ))((?:{names})(?:,? (?:and )?(?:{names}))*): ")
+    generally = COMMANDS["options"]
+    found = {n: generally.get(f"{function.__name__}.{n}", generally.get(n, "")) for n in parameters(function)}
+    for paragraph in re.split(r"\n\s*\n", inspect.getdoc(function) or ""):
+        _, *parts = head.split(" ".join(paragraph.split()))
+        for entry, text in zip(parts[::2], parts[1::2], strict=True):
+            meaning = re.split(r"\. (?=[A-Z])", text)[0].rstrip("; .")
+            found |= dict.fromkeys(re.split(r",? (?:and )?", entry), meaning)
+    return found
 
 
 def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], places: Sequence[str] = ()) -> None:
-    for name, parameter in parameters(function).items():
-        if name not in places:
-            _add_option(parser, parameter)
+    """Add the parameters of a step; those that are not given are left to it."""
+    for (name, parameter), meaning in zip(parameters(function).items(), meanings(function).values(), strict=True):
+        annotation, option, default = optional(parameter.annotation), f"--{name.replace('_', '-')}", parameter.default
+        help_ = meaning.replace("%", "%%")
+        if name in places:
+            kind = {"nargs": "*", "type": Path} if is_list(annotation) else {}
+            parser.add_argument(name, metavar=name.upper().removesuffix("S"), help=help_, **kind)
             continue
-        kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
-        parser.add_argument(name, metavar=name.upper().removesuffix("S"), **kind)
+        required = default is inspect.Parameter.empty
+        if not required and default not in (None, "", ()):
+            help_ += f" (default: {default})"
+        options: dict[str, Any] = {"required": required, "default": argparse.SUPPRESS, "help": help_}
+        if annotation is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        elif is_path(annotation):
+            options["type"] = Path
+        elif is_list(annotation):
+            options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
+        elif typing.get_origin(annotation) is typing.Literal:
+            options["choices"] = typing.get_args(annotation)
+        elif annotation in (int, float, str):
+            options["type"] = annotation
+        else:
+            options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
+        parser.add_argument(option, dest=name, **options)
 
 
 def _described(function: Callable[..., Any]) -> dict[str, Any]:
@@ -150,7 +146,7 @@ def _summary(target: str) -> str:
 
 def _overview() -> str:
     """The verbs, a line each, and the stages."""
-    verbs = "".join(f"  {name:<10} {_summary(target)}\n" for name, target in VERBS.items())
+    verbs = "".join(f"  {name:<10} {_summary(entry['step'])}\n" for name, entry in VERBS.items())
     return f"verbs:\n{verbs}\nstages, which have steps:\n  {', '.join(STAGES)}"
 
 
@@ -167,7 +163,7 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
     if chosen.command in VERBS:
         function = verb(chosen.command)
         options = argparse.ArgumentParser(prog=f"neural-smt {chosen.command}", **_described(function))
-        _add_options(options, function, PLACES.get(chosen.command, ()))
+        _add_options(options, function, VERBS[chosen.command].get("places", ()))
         values = vars(options.parse_intermixed_args(chosen.rest))
     else:
         values = vars(_step_parser(chosen.command).parse_args(chosen.rest))
@@ -183,7 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
-        invoke(*_parse(arguments))
+        function, values = _parse(arguments)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see __main__.py
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        invoke(function, values)
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:

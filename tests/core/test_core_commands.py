@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt import STAGES
-from neural_smt.cli import VERBS, main, steps, verb
+from neural_smt.cli import VERBS, main, meanings, steps, verb
 from neural_smt.experiment.networks import KINDS
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE, _imported, module_file, reached_files
@@ -70,6 +70,17 @@ def test_without_arguments_every_verb_has_a_line(capsys: pytest.CaptureFixture[s
     for name in VERBS:
         summary = (inspect.getdoc(verb(name)) or "").partition("\n")[0]
         assert f"  {name:<10} {summary}" in lines
+
+
+def test_every_option_has_its_meaning_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+    functions = [*map(verb, VERBS), *(step for stage in STAGES for step in steps(stage).values())]
+    assert [(f.__name__, name) for f in functions for name, meaning in meanings(f).items() if not meaning] == []
+    for command in (["translate"], ["corpus", "build_vocabulary"]):
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--output {text,json} text, or JSON, a line for each line (default: text)" in shown
+    assert "--output OUTPUT what is written (a file or a folder)" in shown
 
 
 def test_options_follow_the_annotations(capsys: pytest.CaptureFixture[str]) -> None:

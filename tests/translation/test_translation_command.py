@@ -209,3 +209,13 @@ def test_shares_of_features_and_of_the_whole_sentence() -> None:
     trace = Trace([(0, 0)], [(0, 1, 0, 1), (1, 2, 1, 2)], np.array([[-1.0, 0.0, -1.0, 0.0], [0.0] * 4]))
     candidate = Candidate(["x", "y"], np.array([-1.0, 0.0, -1.0, -4.0]), -3.0, trace)
     assert rest_shares(Named(), candidate) == {"Cslm0": -1.0}, "what no phrase has"
+
+
+def test_the_vocabulary_of_a_sentence_is_inspected(config: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "text").write_text("a\nb c\n")
+    place = [str(config), str(tmp_path / "text"), "--line", "2", "--directory", str(config.parent)]
+    assert main(["inspect", *place, "--system", "network"]) == 0
+    words = dict(line.split("\t", 1) for line in capsys.readouterr().out.splitlines()[:-1])
+    assert words["y"].split("\t")[1].startswith("b #1 ") and not words["x"].split("\t")[1]
+    assert main(["inspect", *place, "--system", "baseline"]) == 1
+    assert "error: system 'baseline' takes all words of the target language; name another" in capsys.readouterr().err

@@ -96,16 +96,23 @@ def table_cells(path: Path) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in read_lines(path)]
 
 
-def test_inspect_is_a_verb(world: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sentence_is_explained_by_a_command(
+    world: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [*options(world, tmp_path), "--settings={}", "--line=2"]
-    assert main(["inspect", *arguments]) == 0
+    assert main(["vocabulary_selection", "inspect_sentence", *arguments]) == 0
     shown = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     words = {cells[0]: cells for cells in shown[1:-1]}
     assert "demeure" in words and words["maison"][2].startswith("house #1 ")
     assert "the house #1 la maison " in words["maison"][3]
     assert "always" not in {cells[4] for cells in words.values()}
     assert shown[-1][0] == "9 words; 6 of V^T alone are not shown"
-    assert main(["inspect", *arguments, "--everything", f"--output={tmp_path / 'why.csv'}"]) == 0
+    assert (
+        main(
+            ["vocabulary_selection", "inspect_sentence", *arguments, "--everything", f"--output={tmp_path / 'why.csv'}"]
+        )
+        == 0
+    )
     rows = read_csv(tmp_path / "why.csv")
     assert {row["word"] for row in rows} >= {"<unk>", "</s>", "voiture"} and len(rows) == 9
     assert capsys.readouterr().out == ""

@@ -15,6 +15,7 @@ from neural_smt.translation.experiment import open_system
 from neural_smt.translation.server import HOST, Server, Service
 from neural_smt.translation.text import TextTranslator, sentence_lines
 from neural_smt.translation.translators import check_inputs, load_translator
+from neural_smt.vocabulary_selection.steps import show_reasons
 
 log = logging.getLogger(__name__)
 
@@ -124,3 +125,31 @@ def pack(
     check_inputs(chosen)
     pack_system(chosen, folder)
     log.info("%s: system %s with the weights of run %d", folder, chosen["name"], chosen["run"])
+
+
+def inspect(
+    *,
+    experiment: str,
+    source: Path,
+    line: int,
+    system: str | None = None,
+    run: int | None = None,
+    settings: list[Path] = (),  # type: ignore[assignment]
+    directory: Path = Path(),
+    reference: Path | None = None,
+    everything: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Show which target words a sentence may be translated with, and what brought each: source word, phrase, rank.
+
+    source: tokenised text; line: number of the sentence, from 1; system: one with a network that takes vocabularies of
+    sentences; reference: the translations, for V^R; everything: also words of V^T that nothing else brought; output: a
+    CSV file (on the terminal without it). Other arguments as of translate.
+    """
+    chosen = open_system(experiment, system, run, settings, directory)
+    if not (chosen.content.get("network") or {}).get("candidates"):
+        raise UserError(f"system '{chosen['name']}' takes all words of the target language; name another with --system")
+    from neural_smt.translation.attention import SetMaker  # loads PyTorch
+
+    maker = SetMaker.load(chosen["network"])
+    show_reasons(maker.sources, maker.settings, source, line, reference, everything, output)

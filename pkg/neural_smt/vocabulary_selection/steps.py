@@ -94,10 +94,23 @@ def inspect_sentence(
     """
     chosen = section_settings(SIZES, settings)
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table, chosen)
+    show_reasons(sources, chosen, source, line, reference, everything, output)
+
+
+def show_reasons(
+    sources: Sources,
+    settings: Settings,
+    source: Path,
+    line: int,
+    reference: Path | None,
+    everything: bool,
+    output: Path | None,
+) -> None:
+    """See ``inspect_sentence``."""
     lines, references = _read(source, reference)
     if not 1 <= line <= len(lines):
-        raise UserError(f"{source}: has {len(lines)} lines, so there is no line {line}; name one of them")
-    reasons = explain(sources, chosen, lines[line - 1], None if references is None else references[line - 1])
+        raise UserError(f"{source}: no line {line}; name one of 1 to {len(lines)}")
+    reasons = explain(sources, settings, lines[line - 1], None if references is None else references[line - 1])
     frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
     shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
     rows = reason_rows(sources, shown)
