@@ -89,37 +89,40 @@ def meanings(function: Callable[..., Any]) -> dict[str, str]:
     for paragraph in re.split(r"\n\s*\n", inspect.getdoc(function) or ""):
         _, *parts = head.split(" ".join(paragraph.split()))
         for entry, text in zip(parts[::2], parts[1::2], strict=True):
-            meaning = re.split(r"\. (?=[A-Z])", text)[0].rstrip("; .")
+            meaning = re.split(r"\. (?=[A-Z])", text)[0].rstrip("; .").replace("%", "%%")
             found |= dict.fromkeys(re.split(r",? (?:and )?", entry), meaning)
     return found
 
 
+def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter, meaning: str) -> None:
+    """An option that is not given is left to the step."""
+    annotation, option = optional(parameter.annotation), f"--{parameter.name.replace('_', '-')}"
+    required = parameter.default is inspect.Parameter.empty
+    default = "" if required or parameter.default in (None, "", ()) else f" (default: {parameter.default})"
+    options: dict[str, Any] = {"required": required, "default": argparse.SUPPRESS, "help": meaning + default}
+    if annotation is bool:
+        options["action"] = argparse.BooleanOptionalAction
+    elif is_path(annotation):
+        options["type"] = Path
+    elif is_list(annotation):
+        options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
+    elif typing.get_origin(annotation) is typing.Literal:
+        options["choices"] = typing.get_args(annotation)
+    elif annotation in (int, float, str):
+        options["type"] = annotation
+    else:
+        options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
+    parser.add_argument(option, dest=parameter.name, **options)
+
+
 def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], places: Sequence[str] = ()) -> None:
-    """Add the parameters of a step; those that are not given are left to it."""
-    for (name, parameter), meaning in zip(parameters(function).items(), meanings(function).values(), strict=True):
-        annotation, option, default = optional(parameter.annotation), f"--{name.replace('_', '-')}", parameter.default
-        help_ = meaning.replace("%", "%%")
-        if name in places:
-            kind = {"nargs": "*", "type": Path} if is_list(annotation) else {}
-            parser.add_argument(name, metavar=name.upper().removesuffix("S"), help=help_, **kind)
+    meaning = meanings(function)
+    for name, parameter in parameters(function).items():
+        if name not in places:
+            _add_option(parser, parameter, meaning[name])
             continue
-        required = default is inspect.Parameter.empty
-        if not required and default not in (None, "", ()):
-            help_ += f" (default: {default})"
-        options: dict[str, Any] = {"required": required, "default": argparse.SUPPRESS, "help": help_}
-        if annotation is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        elif is_path(annotation):
-            options["type"] = Path
-        elif is_list(annotation):
-            options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
-        elif typing.get_origin(annotation) is typing.Literal:
-            options["choices"] = typing.get_args(annotation)
-        elif annotation in (int, float, str):
-            options["type"] = annotation
-        else:
-            options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
-        parser.add_argument(option, dest=name, **options)
+        kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
+        parser.add_argument(name, metavar=name.upper().removesuffix("S"), help=meaning[name], **kind)
 
 
 def _described(function: Callable[..., Any]) -> dict[str, Any]:

@@ -6,9 +6,11 @@ go stale. Kernels meant to be called from other modules therefore live in files 
 everything anew.
 """
 
+import atexit
 import hashlib
 import logging
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,28 +28,24 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def _cache_folder() -> Path:
+    """Where kernels are kept: a temporary folder, which goes with the program, where the user's cannot be written."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     for module in sorted(_PACKAGE.rglob("*primitives.py")):
         digest.update(module.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]
-
-
-def _writable_folder() -> Path:
-    """The cache folder, or a temporary one, which goes with the program, where that cannot be written."""
-    global _temporary
     try:
-        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or _cache_folder())
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except (OSError, RuntimeError) as error:  # no home
-        _temporary = tempfile.TemporaryDirectory(prefix="neural_smt-")
+    except (OSError, RuntimeError) as error:  # there may be no home
         log.warning("%s (XDG_CACHE_HOME); until then everything is compiled each time", sentence(error) or error)
-        folder = Path(_temporary.name)
+        folder = Path(tempfile.mkdtemp(prefix="neural_smt-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-os.environ["NUMBA_CACHE_DIR"] = str(_writable_folder())
+if not os.environ.get("NUMBA_CACHE_DIR"):  # that of the process which started this one
+    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
 
 import numba  # noqa: E402  (the cache folder is read when Numba is imported)
 import numpy as np  # noqa: E402

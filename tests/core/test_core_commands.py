@@ -109,6 +109,7 @@ def test_reached_files_follow_imports_without_running_them() -> None:
     assert names == [
         "__init__.py",
         "errors.py",
+        "errors.yaml",
         "io/__init__.py",
         "io/files.py",
         "io/ragged.py",

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from neural_smt.translation.text import TextTranslator, cut, feature_shares, joi
 from neural_smt.translation.translators import Candidate, Origin, Translated
 from neural_smt.vocabulary_selection.steps import Reasons
 
-REFUSED = read_yaml(Path(__file__).with_name("refused.yaml"))["arguments"]
+REFUSED, INSPECTED = (read_yaml(Path(__file__).with_name("refused.yaml"))[part] for part in ("arguments", "inspected"))
 ODD = 'a "b" c\u00a0| <b> & [c] \u200b\ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
@@ -143,6 +144,20 @@ def test_a_reader_that_leaves_ends_it_quietly(command: tuple[list[str], list[str
     assert "Traceback" not in said and "Exception ignored" not in said
 
 
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_interrupt_ends_it_quietly(command: tuple[list[str], list[str]], loaded: bool) -> None:
+    with start(*command[0]) as process:
+        if loaded:
+            process.stdin.write(b"a\n")
+            process.stdin.flush()
+            process.stdout.readline()
+        while b"numpy" not in Path(f"/proc/{process.pid}/maps").read_bytes():  # modules are being loaded
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1].decode()
+    assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT) and "Traceback" not in said
+
+
 @pytest.mark.parametrize(("further", "fault"), REFUSED)
 def test_bad_arguments_and_texts_get_one_sentence(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, further: list[str], fault: str
@@ -211,11 +226,14 @@ def test_shares_of_features_and_of_the_whole_sentence() -> None:
     assert rest_shares(Named(), candidate) == {"Cslm0": -1.0}, "what no phrase has"
 
 
-def test_the_vocabulary_of_a_sentence_is_inspected(config: Path, tmp_path: Path, capsys) -> None:
-    (tmp_path / "text").write_text("a\nb c\n")
-    place = [str(config), str(tmp_path / "text"), "--line", "2", "--directory", str(config.parent)]
-    assert main(["inspect", *place, "--system", "network"]) == 0
-    words = dict(line.split("\t", 1) for line in capsys.readouterr().out.splitlines()[:-1])
-    assert words["y"].split("\t")[1].startswith("b #1 ") and not words["x"].split("\t")[1]
-    assert main(["inspect", *place, "--system", "baseline"]) == 1
-    assert "error: system 'baseline' takes all words of the target language; name another" in capsys.readouterr().err
+@pytest.mark.parametrize(("further", "said"), INSPECTED)
+def test_the_vocabulary_of_a_sentence_is_inspected(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, further: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"text": "a\nb c\n", "reference": "x\nz q\n"}.items():
+        Path(name).write_text(lines)
+    main(["inspect", str(config), "text", "--directory", str(config.parent), *further])
+    written = Path("o.csv").read_text() if Path("o.csv").exists() else ""
+    shown = capsys.readouterr()
+    assert fnmatch(shown.out + shown.err + written, said)

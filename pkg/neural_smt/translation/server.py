@@ -153,10 +153,9 @@ class Server(HTTPServer):
             raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
         self.port = self.sockets[0].getsockname()[1]
         page = {"path": Path(__file__).with_name("page"), "default_filename": "index.html"}
-        api = [("/api/system", _System), ("/api/translate", _Translate)]
-        routes = [*((path, handler, {"service": service}) for path, handler in api), ("/(.*)", _Page, page)]
+        routes = [("/api/system", _System), ("/api/translate", _Translate), ("/(.*)", _Page, page)]
         hosts = [f"{host}:{self.port}" for host in (HOST, "localhost")]
-        pages = Application(routes, hosts=hosts, log_function=lambda handler: None)
+        pages = Application(routes, hosts=hosts, service=service, log_function=lambda handler: None)
         limits = {"idle_connection_timeout": PATIENCE, "body_timeout": PATIENCE, "max_body_size": 2 * BODY}
         super().initialize(pages, no_keep_alive=True, **limits)
 
@@ -224,17 +223,12 @@ class _Page(_Handler, StaticFileHandler):
 class _System(_Handler):
     """What the system is."""
 
-    def initialize(self, service: Service) -> None:
-        self.service = service
-
     async def get(self) -> None:
-        await self.send(self.service.describe())
+        await self.send(self.settings["service"].describe())
 
 
-class _Translate(_System):
+class _Translate(_Handler):
     """Translations."""
-
-    get = RequestHandler.get
 
     async def post(self) -> None:
         body, kind = self.request.body, self.request.headers.get("Content-Type", "")
@@ -246,4 +240,4 @@ class _Translate(_System):
             request = json.loads(body.decode("utf-8"))
         except (ValueError, RecursionError):
             raise RefusedRequest(400, "the body is not JSON in UTF-8") from None
-        await self.send(await self.service.answer(request))
+        await self.send(await self.settings["service"].answer(request))

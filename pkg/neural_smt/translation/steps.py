@@ -11,11 +11,12 @@ from typing import Literal
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.io.streams import open_output, read_batches, write_batch
+from neural_smt.io.tables import write_rows
 from neural_smt.translation.experiment import open_system
 from neural_smt.translation.server import HOST, Server, Service
 from neural_smt.translation.text import TextTranslator, sentence_lines
 from neural_smt.translation.translators import check_inputs, load_translator
-from neural_smt.vocabulary_selection.steps import show_reasons
+from neural_smt.vocabulary_selection.steps import HEADER, explain, read_sentences, reason_rows
 
 log = logging.getLogger(__name__)
 
@@ -152,4 +153,15 @@ def inspect(
     from neural_smt.translation.attention import SetMaker  # loads PyTorch
 
     maker = SetMaker.load(chosen["network"])
-    show_reasons(maker.sources, maker.settings, source, line, reference, everything, output)
+    lines, references = read_sentences(source, reference)
+    if not 1 <= line <= len(lines):
+        raise UserError(f"{source}: no line {line}; name one of 1 to {len(lines)}")
+    reasons = explain(maker.sources, maker.settings, lines[line - 1], references and references[line - 1])
+    frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
+    shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
+    rows = reason_rows(maker.sources, shown)
+    if output is not None:
+        write_rows(output, HEADER, rows)
+        return
+    print("\n".join("\t".join(cells) for cells in (HEADER, *rows)))
+    print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")
