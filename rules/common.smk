@@ -22,21 +22,16 @@ try:
     # Snakemake has read these files, but takes the last of two keys and one experiment over another
     read_configuration(map(Path, workflow.configfiles))
     config = complete(config)
-except UserError as error:
-    raise WorkflowError(sentence(error))
+    if workflow.output_settings.dryrun and config["check"]["texts"]:
+        # a start for real does so in its first job, once all texts are fetched
+        from neural_smt.planning.checking import check_here
 
-if workflow.output_settings.dryrun and config["check"]["texts"]:
-    # a start for real does so in its first job, once all texts are fetched
-    from neural_smt.planning.checking import check_here
-
-    try:
         check_here(config)
-    except UserError as error:
-        raise WorkflowError(sentence(error))
-
-if workflow.is_main_process and not workflow.output_settings.dryrun:
-    # a run that was killed here left locks, and jobs that are about to end
-    begin_run(config["experiment"], workflow.local_exec)
+    elif workflow.is_main_process and not workflow.output_settings.dryrun:
+        # a run that was killed here left locks, and jobs that are about to end
+        begin_run(config["experiment"], workflow.local_exec)
+except (UserError, OSError) as error:
+    raise WorkflowError(sentence(error) or error)
 
 # where files lie, and which of them the search, translators, tests of significance and the report are made from
 FILES = ReportFiles(config)

@@ -28,38 +28,15 @@ from neural_smt.errors import Section, UserError, sentence
 from neural_smt.io.files import read_yaml
 from neural_smt.workflow.invoke import find_step, invoke, is_list, is_path, optional, parameters
 
-VERBS = {
-    "decode": "decoding.moses.steps:decode_moses",
-    "rescore": "decoding.reranking_steps:score_lists",
-    "oracle": "decoding.moses.steps:oracle_moses",
-    "export": "decoding.moses.steps:export_moses",
-    "inspect": "vocabulary_selection.steps:inspect_sentence",
-    "init": "init.steps:init",
-    "data": "planning.steps:data",
-    "check": "planning.checking:check",
-    "plan": "planning.steps:plan",
-    "calibrate": "planning.steps:calibrate",
-    "translate": "translation.steps:translate",
-    "serve": "translation.steps:serve",
-    "pack": "translation.steps:pack",
-    "verify": "io.manifest:verify",
-}
-"""Verb -> the function behind it, as rules name steps."""
+COMMANDS = read_yaml(Path(__file__).with_name("commands.yaml"))
+"""Verbs with their steps, and what options mean."""
 
-PLACES = {
-    "init": ("files",),
-    "data": ("experiment",),
-    "translate": ("experiment", "files"),
-    "serve": ("experiment",),
-    "pack": ("experiment", "folder"),
-    "verify": ("folder",),
-}
-"""Verb -> the parameters that are given by their place, without the name of an option."""
+VERBS = COMMANDS["verbs"]
 
 
 def verb(name: str) -> Callable[..., Any]:
     """The function of a verb."""
-    return find_step(VERBS[name])
+    return find_step(VERBS[name]["step"])
 
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
@@ -116,11 +93,27 @@ def _whole(option: str, text: str) -> int:
     return int(text)
 
 
-def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
+def meanings(function: Callable[..., Any]) -> dict[str, str]:
+    """Parameter of a step -> what it means: ``name: meaning;`` of the docstring, or what it means in all steps."""
+    names = "|".join(parameters(function))
+    head = re.compile(rf"(?:^|(?<=[;.] ))((?:{names})(?:,? (?:and )?(?:{names}))*): ")
+    generally = COMMANDS["options"]
+    found = {n: generally.get(f"{function.__name__}.{n}", generally.get(n, "")) for n in parameters(function)}
+    for paragraph in re.split(r"\n\s*\n", inspect.getdoc(function) or ""):
+        _, *parts = head.split(" ".join(paragraph.split()))
+        for entry, text in zip(parts[::2], parts[1::2], strict=True):
+            meaning = re.split(r"\. (?=[A-Z])", text)[0].rstrip("; .").replace("%", "%%")
+            found |= dict.fromkeys(re.split(r",? (?:and )?", entry), meaning)
+    return found
+
+
+def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter, meaning: str) -> None:
+    """An option that is not given is left to the step."""
     annotation, option = optional(parameter.annotation), f"--{parameter.name.replace('_', '-')}"
     whole = partial(_whole, option)
     required = parameter.default is inspect.Parameter.empty
-    options: dict[str, Any] = {"required": required, "default": None if required else parameter.default}
+    default = "" if required or parameter.default in (None, "", ()) else f" (default: {parameter.default})"
+    options: dict[str, Any] = {"required": required, "default": argparse.SUPPRESS, "help": meaning + default}
     if annotation is bool:
         options["action"] = argparse.BooleanOptionalAction
     elif is_path(annotation):
@@ -138,12 +131,13 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -
 
 
 def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], places: Sequence[str] = ()) -> None:
+    meaning = meanings(function)
     for name, parameter in parameters(function).items():
         if name not in places:
-            _add_option(parser, parameter)
+            _add_option(parser, parameter, meaning[name])
             continue
         kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
-        parser.add_argument(name, metavar=name.upper().removesuffix("S"), **kind)
+        parser.add_argument(name, metavar=name.upper().removesuffix("S"), help=meaning[name], **kind)
 
 
 def _described(function: Callable[..., Any]) -> dict[str, Any]:
@@ -170,7 +164,7 @@ def _summary(target: str) -> str:
 
 def _overview() -> str:
     """The verbs, a line each, and the stages."""
-    verbs = "".join(f"  {name:<10} {_summary(target)}\n" for name, target in VERBS.items())
+    verbs = "".join(f"  {name:<10} {_summary(entry['step'])}\n" for name, entry in VERBS.items())
     return f"verbs:\n{verbs}\nstages, which have steps:\n  {', '.join(STAGES)}"
 
 
@@ -187,7 +181,7 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
     if chosen.command in VERBS:
         function = verb(chosen.command)
         options = argparse.ArgumentParser(prog=f"neural-smt {chosen.command}", **_described(function))
-        _add_options(options, function, PLACES.get(chosen.command, ()))
+        _add_options(options, function, VERBS[chosen.command].get("places", ()))
         values = vars(options.parse_intermixed_args(chosen.rest))
     else:
         values = vars(_step_parser(chosen.command).parse_args(chosen.rest))
@@ -203,7 +197,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
-        invoke(*_parse(arguments))
+        function, values = _parse(arguments)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see __main__.py
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        invoke(function, values)
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -3,39 +3,37 @@
 import errno
 import os
 import re
+import shlex
+import shutil
+import sys
 import tempfile
 from collections.abc import Sized
 from pathlib import Path
 
+import yaml
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a place that takes no more."""
 
-_ROOM = "make room there, or put the output elsewhere, and start again"
-_CLOSED = "allow it, or name another place"
-_ADVICE = {
-    errno.ENOSPC: _ROOM,
-    errno.EDQUOT: _ROOM,
-    errno.EFBIG: "allow larger files (ulimit -f), or put the output elsewhere, and start again",
-    errno.EROFS: _CLOSED,
-    errno.EACCES: _CLOSED,
-    errno.EPERM: _CLOSED,
-    errno.ENOENT: "check the path",
-    errno.EISDIR: "name a file",
-    errno.ENOTDIR: "name a place that is inside folders",
-    errno.EEXIST: "remove it, or name another place",
-    errno.ENAMETOOLONG: "choose a shorter name",
-    errno.ELOOP: "name what its links lead to",
-    errno.EMFILE: "allow more open files (ulimit -n)",
-    errno.ENOMEM: "give the job more memory, or lower its sizes",
-    errno.EIO: "the disk or its connection fails: copy the file elsewhere, and start again",
-}
-"""What to do about faults of the file system that no check foresees."""
+_TABLE = yaml.safe_load(Path(__file__).with_name("errors.yaml").read_text(encoding="utf-8"))
+_ADVICE = {getattr(errno, name): advice for names, advice in _TABLE.items() for name in names.split()}
+"""Number of an error -> what to do about it."""
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 """The number of an error in the messages of safetensors, which are no ``OSError``."""
 
 _UNWRITTEN = re.compile(r"\d+ requested and \d+ written")
 """How NumPy says that a file system took less than an array; it does not say why."""
+
+
+_REMAKE = re.compile(r"; [^;]*\b((?<!start )again|that makes it)\b[^;]*$")
+"""The end of a message that says to make a result again."""
+
+_RESULT = re.compile(r"(?:^|[ '])(results/([\w.-]+)/[^\s:;,']+)")
+"""A result of an experiment, in a message."""
+
+EXPERIMENTS = ("config.yaml", "experiments/*.yaml", "*/experiment.yaml")
+"""Where experiments are declared: the default, those of a checkout, and those that ``init`` wrote."""
 
 
 class UserError(Exception):
@@ -89,15 +87,35 @@ def sentence(error: BaseException) -> str | None:
     """The message of an exception for users; None for a fault of the program.
 
     It is one line of at most ``LONGEST`` characters (what is cut is in the middle: the end says what to do), without
-    characters that a terminal acts upon.
+    characters that a terminal acts upon. Where a result of an experiment is to be made again, it ends with the command.
     """
     message = _message(error)
     if message is None:
         return None
+    if _REMAKE.search(message) and (result := _RESULT.search(message)):
+        message += f": {_remake(Path(result[1]), result[2])}"
     start, end = message[: 2 * LONGEST], message[2 * LONGEST :][-LONGEST:]
     line = singular(" ".join((start + end).split("\n")))
     line = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[5 - LONGEST // 2 :]}"
+
+
+def _remake(path: Path, experiment: str) -> str:
+    """The command that makes a result, or the folder which Snakemake made with it, again."""
+    marked = (place for place in (path, *path.parents) if (place / ".snakemake_timestamp").exists())
+    declared = re.compile(rf"^experiment: *[\"']?{re.escape(experiment)}\b", re.MULTILINE)
+    files = (file for pattern in EXPERIMENTS for file in Path().glob(pattern) if file.is_file())
+    named = [str(file) for file in files if declared.search(file.read_text(encoding="utf-8", errors="replace"))]
+    command = [program("snakemake"), "--cores", "2", "--force", str(next(marked, path))]
+    return shlex.join([*command, *(["--configfile", named[0]] if named else [])])
+
+
+def program(name: str, folder: Path | None = None) -> str:
+    """How a program that is installed beside this Python is typed in a folder (in the current one)."""
+    path, folder = Path(sys.executable).with_name(name), folder or Path.cwd()
+    if shutil.which(name) == str(path):
+        return name
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def _message(error: BaseException) -> str | None:

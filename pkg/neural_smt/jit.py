@@ -6,27 +6,72 @@ go stale. Kernels meant to be called from other modules therefore live in files 
 everything anew.
 """
 
+import atexit
 import hashlib
+import logging
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from neural_smt.errors import sentence
+
+log = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds between lines that say how far compiling is."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
 
 def _cache_folder() -> Path:
+    """Where kernels are kept: a temporary folder, which goes with the program, where the user's cannot be written."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     for module in sorted(_PACKAGE.rglob("*primitives.py")):
         digest.update(module.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, RuntimeError) as error:  # there may be no home
+        log.warning("%s (XDG_CACHE_HOME); until then everything is compiled each time", sentence(error) or error)
+        folder = Path(tempfile.mkdtemp(prefix="neural_smt-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
+if not os.environ.get("NUMBA_CACHE_DIR"):  # that of the process which started this one
+    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
 
 import numba  # noqa: E402  (the cache folder is read when Numba is imported)
 import numpy as np  # noqa: E402
+from numba.core import event  # noqa: E402
+
+
+class _Progress(event.Listener):
+    """Says that kernels are compiled, when the first one is and then every few seconds."""
+
+    count, said = 0, 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        """A kernel is not in the cache."""
+        if not self.said:
+            log.info("compiling for this processor, which takes a minute or two the first time ...")
+            self.said = time.monotonic()
+
+    def on_end(self, event: event.Event) -> None:
+        """It is compiled."""
+        self.count += 1
+        if time.monotonic() - self.said > EVERY:
+            log.info("%d functions compiled ...", self.count)
+            self.said = time.monotonic()
+
+
+event.register("numba:compile", _Progress())
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:

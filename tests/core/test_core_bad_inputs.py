@@ -4,7 +4,7 @@ A row says what is wrong (``name``), what is typed after ``neural-smt`` (``comma
 ``files``, and all that is said behind ``error: `` (``says``). ``settings`` in place of a command: they are put over the
 smallest experiment, which is checked. ``moses``: a model of Moses with other lines; ``network``: the folder ``m`` of an
 encoder-decoder with another description. ``$NAME`` stands for one of the file's ``commands`` or, as contents, of
-``CONTENTS``; ``{repository}`` for this checkout.
+``CONTENTS``; ``{repository}`` for this checkout, ``{snakemake}`` for how that program is typed.
 """
 
 import gzip
@@ -26,6 +26,7 @@ import pytest
 import yaml
 
 from neural_smt.cli import main
+from neural_smt.errors import program
 from neural_smt.io.arrays import write_arrays
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE
@@ -141,7 +142,8 @@ def arguments(row: Row, repository: Path) -> list[str]:
 
 
 def sentence(row: Row, repository: Path) -> str:
-    return "error: " + row["says"].replace("{repository}", str(repository)) + "\n"
+    says = row["says"].replace("{repository}", str(repository)).replace("{snakemake}", program("snakemake"))
+    return f"error: {says}\n"
 
 
 def test_the_table_is_long_and_says_everything_once() -> None:

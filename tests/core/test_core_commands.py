@@ -2,12 +2,16 @@
 
 import ast
 import inspect
+import os
+import subprocess
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from neural_smt import STAGES
-from neural_smt.cli import VERBS, main, steps, verb
+from neural_smt.cli import VERBS, main, meanings, steps, verb
 from neural_smt.experiment.networks import KINDS
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE, _imported, module_file, reached_files
@@ -68,6 +72,17 @@ def test_without_arguments_every_verb_has_a_line(capsys: pytest.CaptureFixture[s
         assert f"  {name:<10} {summary}" in lines
 
 
+def test_every_option_has_its_meaning_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+    functions = [*map(verb, VERBS), *(step for stage in STAGES for step in steps(stage).values())]
+    assert [(f.__name__, name) for f in functions for name, meaning in meanings(f).items() if not meaning] == []
+    for command in (["translate"], ["corpus", "build_vocabulary"]):
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--output {text,json} text, or JSON, a line for each line (default: text)" in shown
+    assert "--output OUTPUT what is written (a file or a folder)" in shown
+
+
 def test_options_follow_the_annotations(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["decode", "--help"])
@@ -92,6 +107,7 @@ def test_reached_files_follow_imports_without_running_them() -> None:
     assert names == [
         "__init__.py",
         "errors.py",
+        "errors.yaml",
         "io/__init__.py",
         "io/files.py",
         "io/ragged.py",
@@ -103,6 +119,23 @@ def test_reached_files_follow_imports_without_running_them() -> None:
     assert PACKAGE / "report" / "templates" / "map.js" in reached_files("neural_smt.analysis.maps")
     with pytest.raises(ValueError, match="no module"):
         reached_files("neural_smt.nowhere")
+
+
+COMPILING = "compiling for this processor"
+UNKEPT = "file/neural_smt/numba/*: Not a directory; name a place that is inside folders (XDG_CACHE_HOME); *each time"
+
+
+@pytest.mark.parametrize(("cache", "lines"), [("cache", [[COMPILING], []]), ("file", [[UNKEPT, COMPILING]])])
+def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines: list[list[str]]) -> None:
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": ""}
+    code = "import logging; logging.basicConfig(level=20, format='%(message)s'); from neural_smt.jit import mix; mix(1)"
+    for expected in lines:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True
+        )
+        said = [fnmatch(line, f"{pattern}*") for line, pattern in zip(done.stderr.splitlines(), expected, strict=True)]
+        assert done.returncode == 0 and all(said), done.stderr
 
 
 def test_imports_are_those_that_python_finds() -> None:

@@ -1,5 +1,6 @@
 """Results of an experiment small enough to write by hand: what translating with its systems reads; and its server."""
 
+import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
@@ -53,10 +54,17 @@ ABOUT = {"experiment": "small", "system": "baseline", "label": "The baseline", "
 def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
     """A server of a text translator, in a thread."""
     about = ABOUT | {"system": system, "label": f"The {system}"}
-    with Server(Service(text, about, Limits(burst=1000)), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    loop = asyncio.new_event_loop()
+    server = Server(Service(text, about, Limits(burst=1000)), 0)
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    running = asyncio.run_coroutine_threadsafe(server.serve(), loop)
+    try:
         yield server
-        server.shutdown()
+    finally:
+        running.cancel()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
 
 
 def network() -> AttentionNetwork:

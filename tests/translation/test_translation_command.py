@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from neural_smt.translation.text import TextTranslator, cut, feature_shares, joi
 from neural_smt.translation.translators import Candidate, Origin, Translated
 from neural_smt.vocabulary_selection.steps import Reasons
 
-REFUSED = read_yaml(Path(__file__).with_name("refused.yaml"))["arguments"]
+REFUSED, INSPECTED = (read_yaml(Path(__file__).with_name("refused.yaml"))[part] for part in ("arguments", "inspected"))
 ODD = 'a "b" c\u00a0| <b> & [c] \u200b\ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
@@ -90,11 +91,19 @@ def test_json_has_a_line_for_each_line(shown: Callable) -> None:
     assert second["words"] == [] and second["candidates"][0]["words"] == []
 
 
+def test_a_gpu_is_of_use_to_networks_alone(shown: Callable, caplog: pytest.LogCaptureFixture) -> None:
+    shown("a", "--device", "cuda")
+    assert "system 'baseline' has no network, and translates on the CPU" in caplog.text
+
+
 def test_an_explanation_names_phrases_and_their_shares(shown: Callable) -> None:
     lines = shown("a <c>\n", "--explain")
     assert lines[1].startswith("  score ") and "LM0" in lines[1]
     for word in ("c", "<"):
-        assert any(f"  {word} -> {word}: " in line and "UnknownWordPenalty0 -100.000" in line for line in lines[2:])
+        assert any(
+            f"  {word} -> {word} (not translated): " in line and "UnknownWordPenalty0 -100.000" in line
+            for line in lines[2:]
+        )
     lines = shown("a c\n", "--explain", system="network")
     assert lines[1].startswith("  score ") and "Attention0" in lines[1]
     assert all(" <- " in line for line in lines[2:])
@@ -133,6 +142,20 @@ def test_a_reader_that_leaves_ends_it_quietly(command: tuple[list[str], list[str
         said = process.stderr.read().decode()
     assert process.returncode == 128 + signal.SIGPIPE
     assert "Traceback" not in said and "Exception ignored" not in said
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_interrupt_ends_it_quietly(command: tuple[list[str], list[str]], loaded: bool) -> None:
+    with start(*command[0]) as process:
+        if loaded:
+            process.stdin.write(b"a\n")
+            process.stdin.flush()
+            process.stdout.readline()
+        while b"numpy" not in Path(f"/proc/{process.pid}/maps").read_bytes():  # modules are being loaded
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1].decode()
+    assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT) and "Traceback" not in said
 
 
 @pytest.mark.parametrize(("further", "fault"), REFUSED)
@@ -201,3 +224,16 @@ def test_shares_of_features_and_of_the_whole_sentence() -> None:
     trace = Trace([(0, 0)], [(0, 1, 0, 1), (1, 2, 1, 2)], np.array([[-1.0, 0.0, -1.0, 0.0], [0.0] * 4]))
     candidate = Candidate(["x", "y"], np.array([-1.0, 0.0, -1.0, -4.0]), -3.0, trace)
     assert rest_shares(Named(), candidate) == {"Cslm0": -1.0}, "what no phrase has"
+
+
+@pytest.mark.parametrize(("further", "said"), INSPECTED)
+def test_the_vocabulary_of_a_sentence_is_inspected(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, further: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"text": "a\nb c\n", "reference": "x\nz q\n"}.items():
+        Path(name).write_text(lines)
+    main(["inspect", str(config), "text", "--directory", str(config.parent), *further])
+    written = Path("o.csv").read_text() if Path("o.csv").exists() else ""
+    shown = capsys.readouterr()
+    assert fnmatch(shown.out + shown.err + written, said)

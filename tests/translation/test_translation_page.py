@@ -26,7 +26,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
     with ExitStack() as servers:
         texts = {name: TextTranslator(load_translator(experiment.open(name)), "en", "fr") for name in SYSTEMS}
         opened = {name: servers.enter_context(serving(text, name)) for name, text in texts.items()}
-        yield {name: f"http://127.0.0.1:{server.server_port}/" for name, server in opened.items()}
+        yield {name: f"http://127.0.0.1:{server.port}/" for name, server in opened.items()}
 
 
 def open_page(browser: Browser, address: str, width: int = 1280, height: int = 900, phone: bool = False) -> None:
@@ -129,6 +129,13 @@ def test_faults_are_said_beside_the_form(browser: Browser, addresses: dict[str, 
     browser.value("document.getElementById('translate').click()")
     browser.wait("document.getElementById('status').textContent.startsWith('the text has 2001 characters')")
     assert browser.value("document.getElementById('translate').disabled") is False
+    browser.value("document.getElementById('text').value = 'a c'")
+    translate(browser, "")
+    assert text_of(browser, "figcaption")[0].endswith(" Not translated (dashed): c.")
+    assert len(text_of(browser, ".item.copied")) == 1
+    browser.value("document.getElementById('text').value = ''")
+    browser.value("document.getElementById('translate').click()")
+    assert text_of(browser, "article") == [], "nothing of the text before"
 
 
 def test_words_of_a_network_show_what_brought_them(browser: Browser, addresses: dict[str, str]) -> None:

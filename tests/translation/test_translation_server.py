@@ -1,7 +1,9 @@
 """What the server answers, and what it refuses."""
 
+import asyncio
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -36,7 +38,7 @@ def server(text: TextTranslator) -> Iterator[Server]:
 def ask(
     server: Server, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None
 ) -> tuple[int, dict[str, str], bytes]:
-    with closing(http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         return answer.status, dict(answer.getheaders()), answer.read()
@@ -93,14 +95,14 @@ def test_what_is_not_for_the_page_is_refused(
 
 def test_the_page_itself_may_ask_by_either_name(server: Server) -> None:
     for host in ("127.0.0.1", "localhost"):
-        name = f"{host}:{server.server_port}"
+        name = f"{host}:{server.port}"
         assert post(server, {"text": "a"}, Host=name, Origin=f"http://{name}")[0] == 200
 
 
 def test_only_this_machine_can_reach_it_on_a_free_port(server: Server, text: TextTranslator) -> None:
-    assert server.server_address[0] == "127.0.0.1"
-    with pytest.raises(UserError, match=f"port {server.server_port} of 127.0.0.1: .*; choose another with --port"):
-        Server(Service(text, ABOUT), server.server_port)
+    assert [bound.getsockname()[0] for bound in server.sockets] == ["127.0.0.1"]
+    with pytest.raises(UserError, match=f"port {server.port} of 127.0.0.1: .*; choose another with --port"):
+        Server(Service(text, ABOUT), server.port)
 
 
 def wait_until(reached: Callable[[], bool], said: str) -> None:
@@ -111,7 +113,7 @@ def wait_until(reached: Callable[[], bool], said: str) -> None:
 
 
 def test_connections_beyond_the_limit_are_closed(server: Server) -> None:
-    address = "127.0.0.1", server.server_port
+    address = "127.0.0.1", server.port
     with ExitStack() as silent:
         for _ in range(CONNECTIONS):
             silent.enter_context(socket.create_connection(address))
@@ -127,17 +129,44 @@ def test_connections_beyond_the_limit_are_closed(server: Server) -> None:
     wait_until(answered, "closed connections still count")
 
 
+@pytest.mark.parametrize(("sent", "statuses"), REFUSED["connections"])
+def test_a_connection_has_one_request_and_little_time(
+    text: TextTranslator, monkeypatch: pytest.MonkeyPatch, caplog, sent: list[str], statuses: list[str]
+) -> None:
+    monkeypatch.setattr("neural_smt.translation.server.PATIENCE", 0.5)
+    with serving(text) as server, socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        with suppress(ConnectionError):
+            for piece in sent:
+                client.sendall(piece.replace("$port", str(server.port)).encode())
+                time.sleep(0.1)
+        with suppress(ConnectionResetError):
+            assert re.findall(r"^HTTP/1.1 (\d+)", client.makefile().read(), re.MULTILINE) == statuses
+        assert post(server, {"text": "a"})[0] == 200
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_clients_that_take_no_answer_are_left(text: TextTranslator, monkeypatch, caplog, leaves: bool) -> None:
+    monkeypatch.setattr("neural_smt.translation.server.PATIENCE", 0.5)
+    with serving(text, "a" * (1 << 25)) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(f"GET /api/system HTTP/1.1\r\nHost: localhost:{server.port}\r\n\r\n".encode())
+        wait_until(lambda: server.connections == 1, "not asked")
+        if leaves:
+            client.close()
+        wait_until(lambda: server.connections == 0, "still open")
+    assert not caplog.records
+
+
 def test_requests_have_a_rate(text: TextTranslator) -> None:
     now = [0.0]
     service = Service(text, ABOUT, Limits(burst=2, rate=0.5), clock=lambda: now[0])
     for _ in range(2):
-        service.answer({"text": "a"})
+        asyncio.run(service.answer({"text": "a"}))
     for _ in range(2):
-        with pytest.raises(RefusedRequest, match="too many requests") as refused:
-            service.answer({"text": "a"})
-        assert refused.value.status == 429
+        with pytest.raises(RefusedRequest, match=r"429: .*too many requests"):
+            asyncio.run(service.answer({"text": "a"}))
         now[0] += 2.0
-        service.answer({"text": "a"})
+        asyncio.run(service.answer({"text": "a"}))
 
 
 class Slow:
@@ -158,17 +187,17 @@ class Slow:
 def test_few_requests_wait_and_one_is_worked_on(text: TextTranslator) -> None:
     slow = Slow(text)
     service = Service(slow, ABOUT, Limits(waiting=3))
-    threads = [threading.Thread(target=service.answer, args=({"text": "a"},)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    wait_until(lambda: service._waiting == 3, "requests do not wait")
-    with pytest.raises(RefusedRequest, match="others are waiting") as refused:
-        service.answer({"text": "a"})
-    assert refused.value.status == 503
-    slow.go_on.set()
-    for thread in threads:
-        thread.join(60)
-    assert slow.most == 1 and service.answer({"text": "a"})["sentences"]
+
+    async def ask_four() -> None:
+        waiting = [asyncio.create_task(service.answer({"text": "a"})) for _ in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(RefusedRequest, match=r"503: .*others are waiting"):
+            await service.answer({"text": "a"})
+        slow.go_on.set()
+        await asyncio.gather(*waiting)
+        assert slow.most == 1 and (await service.answer({"text": "a"}))["sentences"]
+
+    asyncio.run(ask_four())
 
 
 def test_a_fault_is_answered_and_logged(text: TextTranslator, caplog: pytest.LogCaptureFixture) -> None:

@@ -7,11 +7,13 @@ from vocabularies_world import SOURCE, TARGET, write_world
 
 from neural_smt.cli import main
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import digest_lines, read_csv, read_lines, write_lines
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.building import load_sources
+from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets
 from neural_smt.vocabulary_selection.coverage_steps import measure_candidates
-from neural_smt.vocabulary_selection.steps import build_candidates, build_network_vocabulary, inspect_sentence
+from neural_smt.vocabulary_selection.steps import build_candidates, build_network_vocabulary, explain, reason_rows
 
 SETTINGS = {"dictionary": 1, "phrases": 1, "frequent": 1}
 
@@ -96,24 +98,22 @@ def table_cells(path: Path) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in read_lines(path)]
 
 
-def test_inspect_is_a_verb(world: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [*options(world, tmp_path), "--settings={}", "--line=2"]
-    assert main(["inspect", *arguments]) == 0
-    shown = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    words = {cells[0]: cells for cells in shown[1:-1]}
+def reasons(world: dict[str, Path], sizes: dict[str, int], line: str, reference: str | None = None) -> dict[str, tuple]:
+    """The rows of a table of reasons by their words."""
+    settings = section_settings(SIZES, sizes)
+    sources = load_sources(**world, settings=settings)
+    return {row[0]: row for row in reason_rows(sources, explain(sources, settings, line, reference))}
+
+
+def test_each_word_has_its_reasons(world: dict[str, Path], tmp_path: Path) -> None:
+    words = reasons(world, {}, read_lines(tmp_path / "source")[1])
     assert "demeure" in words and words["maison"][2].startswith("house #1 ")
     assert "the house #1 la maison " in words["maison"][3]
-    assert "always" not in {cells[4] for cells in words.values()}
-    assert shown[-1][0] == "9 words; 6 of V^T alone are not shown"
-    assert main(["inspect", *arguments, "--everything", f"--output={tmp_path / 'why.csv'}"]) == 0
-    rows = read_csv(tmp_path / "why.csv")
-    assert {row["word"] for row in rows} >= {"<unk>", "</s>", "voiture"} and len(rows) == 9
-    assert capsys.readouterr().out == ""
+    assert words.keys() >= {"<unk>", "</s>", "voiture"} and len(words) == 9
+    assert len([word for word, row in words.items() if row[2] or row[3]]) == 3
 
 
-def test_inspect_shows_the_reference(world: dict[str, Path], tmp_path: Path) -> None:
-    texts = {"source": tmp_path / "source", "reference": tmp_path / "target"}
-    inputs = {**world, **texts, "settings": {"dictionary": 0, "phrases": 0, "frequent": 0}}
-    inspect_sentence(**inputs, line=3, output=tmp_path / "why.csv")
-    rows = read_csv(tmp_path / "why.csv")
-    assert {row["word"]: (row["V^T"], row["V^R"]) for row in rows} == {"une": ("", "yes"), "maison": ("", "yes")}
+def test_words_of_the_reference_are_marked(world: dict[str, Path], tmp_path: Path) -> None:
+    line, reference = (read_lines(tmp_path / side)[2] for side in ("source", "target"))
+    words = reasons(world, {"dictionary": 0, "phrases": 0, "frequent": 0}, line, reference)
+    assert {word: row[4:] for word, row in words.items() if row[5]} == {"une": ("", "yes"), "maison": ("", "yes")}

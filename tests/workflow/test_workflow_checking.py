@@ -50,3 +50,10 @@ def test_another_text_does_not_make_the_others_again(ours: Path, tmp_path: Path)
     again = planned(ours, target, "--configfile", "ours.yaml", write_rows(tmp_path, {"corpus": corpus}))
     assert "check_experiment" in again
     assert "tokenise" not in again
+
+
+def test_a_place_that_cannot_be_written_gets_a_sentence(repository: Path, tmp_path: Path) -> None:
+    folder = link_checkout(repository, tmp_path / "checkout")
+    (folder / ".snakemake").mkdir()
+    (folder / ".snakemake" / "runs").touch()
+    assert "\n.snakemake/runs: File exists; remove it, or name another place" in refused(folder, "--configfile", TINY)

@@ -6,8 +6,6 @@ The experiment has the text, split, with sizes of networks and lengths of traini
 import os
 import re
 import shlex
-import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,7 @@ import numpy as np
 
 from neural_smt.corpus.languages import UNSPACED, check_language
 from neural_smt.corpus.splitting import TRAIN, Split, count_pairs, split_corpus, survey_corpus
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, program
 from neural_smt.io.files import atomic, digest_file, read_yaml
 from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration
@@ -289,12 +287,9 @@ def _remarks(corpus: PreparedCorpus) -> list[str]:
 def _next_steps(corpus: PreparedCorpus) -> dict[str, str]:
     """Where to type what comes next: the checkout where that is elsewhere, the folder of the programs, the file."""
     here = Path.cwd() == CHECKOUT
-    programs = Path(sys.executable).parent
-    found = shutil.which("snakemake") == str(programs / "snakemake")
-    shown = programs.relative_to(CHECKOUT) if programs.is_relative_to(CHECKOUT) else programs
     return {
         "checkout": "" if here else str(CHECKOUT),
-        "place": "" if found else f"{shown}/",
+        "place": program("snakemake", CHECKOUT).removesuffix("snakemake"),
         "file": str((corpus.output if here else corpus.output.resolve()) / EXPERIMENT),
     }
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neural_smt.errors import UserError
+from neural_smt.errors import EXPERIMENTS, UserError, program
 from neural_smt.experiment.configuration import complete, read_configuration, read_configuration_file
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import FILE, System
@@ -16,9 +16,6 @@ from neural_smt.translation.translators import check_inputs
 
 DEFAULT = Path("config.yaml")
 """The configuration that Snakemake takes where none is named."""
-
-KNOWN = (str(DEFAULT), "experiments/*.yaml", "*/experiment.yaml")
-"""Where experiments are declared: the default, those of a checkout, and those that ``init`` wrote."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,14 @@ class Experiment:
         """What a person types to make a result."""
         place = [] if self.folder == Path() else ["--directory", str(self.folder)]
         files = [] if self.files == (DEFAULT,) else ["--configfile", *map(str, self.files)]
-        return shlex.join(["snakemake", "--cores", "2", target, *place, *files])
+        return shlex.join([program("snakemake"), "--cores", "2", target, *place, *files])
 
 
 def _find(name: str, folder: Path) -> Path:
     """The configuration file that a name stands for."""
     if Path(name).is_file():
         return Path(name)
-    files = [file for place in (folder, Path()) for pattern in KNOWN for file in sorted(place.glob(pattern))]
+    files = [file for place in (folder, Path()) for pattern in EXPERIMENTS for file in sorted(place.glob(pattern))]
     named = {str(read_configuration_file(file).get("experiment")): file for file in files}
     if name.rstrip("/") not in named:
         there = f"experiments: {', '.join(named)}" if named else "start it where its file lies, or name the file"

@@ -1,34 +1,29 @@
 """A small web server for one machine: the page, and JSON behind it, within limits of length, rate and number."""
 
+import asyncio
 import errno
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from socketserver import ThreadingTCPServer
 from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream, StreamClosedError
+from tornado.netutil import bind_sockets
+from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 
 from neural_smt.errors import UserError
 from neural_smt.translation.text import TextTranslator, as_data
 
-log = logging.getLogger(__name__)
-
 HOST = "127.0.0.1"
 
-PAGE = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
-}
-"""Path -> file of the package and its type."""
-
 HEADERS = {
+    "Server": "neural_smt",
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -42,10 +37,10 @@ BODY = 1 << 15
 """Bytes of a request's body: text within the limit of characters fits, however it is escaped."""
 
 CONNECTIONS = 16
-"""Connections that are open at the same time."""
+"""Connections that are open at the same time; each has one request."""
 
 PATIENCE = 10.0
-"""Seconds that a connection may be silent."""
+"""Seconds in which a client must have sent the headers, then the body, and in which it must take the answer."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +57,13 @@ class Limits:
     rate: float = 4.0
 
 
-class RefusedRequest(Exception):
-    """A request that gets no answer but a status of HTTP and a sentence."""
-
-    def __init__(self, status: int, sentence: str):
-        super().__init__(sentence)
-        self.status = status
+class RefusedRequest(HTTPError):
+    """A request that gets no answer but a status of HTTP and a sentence (``get_message``)."""
 
 
 @dataclass(eq=False)
 class Service:
-    """A system behind limits; threads may ask at the same time, and are served one after another.
+    """A system behind limits; translates for one request after another, in threads that end with the program.
 
     about: what the page says of the system; clock: seconds.
     """
@@ -83,7 +74,7 @@ class Service:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._searching, self._counting = threading.Lock(), threading.Lock()
+        self._searching = threading.Lock()
         self._waiting, self._allowed, self._counted = 0, float(self.limits.burst), self.clock()
 
     def describe(self) -> dict[str, Any]:
@@ -91,15 +82,22 @@ class Service:
         limits = self.limits
         return {**self.about, "characters": limits.characters, "lines": limits.lines, "nbest": limits.nbest}
 
-    def answer(self, request: Any) -> dict[str, Any]:
+    async def answer(self, request: Any) -> dict[str, Any]:
         """The translations of ``text`` (lines), ``nbest`` of each; raises ``RefusedRequest``."""
         lines, nbest = self._read(request)
         with self._place():
-            began = time.perf_counter()
+            began, found = time.perf_counter(), Future()
+            threading.Thread(target=self._translate, args=(found, lines, nbest), daemon=True).start()
+            data = await asyncio.wrap_future(found)
+            return {"sentences": data, "seconds": round(time.perf_counter() - began, 3)}
+
+    def _translate(self, found: Future, lines: list[str], nbest: int) -> None:
+        try:
             with self._searching:
                 sentences = self.text.translate(lines, nbest, explained=True)
-            data = [as_data(sentence, self.text.translator, explained=True) for sentence in sentences]
-            return {"sentences": data, "seconds": round(time.perf_counter() - began, 3)}
+            found.set_result([as_data(sentence, self.text.translator, explained=True) for sentence in sentences])
+        except Exception as error:
+            found.set_exception(error)
 
     def _read(self, request: Any) -> tuple[list[str], int]:
         limits = self.limits
@@ -124,133 +122,122 @@ class Service:
     @contextmanager
     def _place(self):
         """Count a request while it is worked on; raises ``RefusedRequest`` where there are too many."""
-        with self._counting:
-            now = self.clock()
-            gained = (now - self._counted) * self.limits.rate
-            self._allowed, self._counted = min(self.limits.burst, self._allowed + gained), now
-            if self._allowed < 1:
-                raise RefusedRequest(429, "too many requests; wait a moment")
-            if self._waiting >= self.limits.waiting:
-                raise RefusedRequest(503, "others are waiting already; try again in a moment")
-            self._allowed -= 1
-            self._waiting += 1
+        now = self.clock()
+        self._allowed = min(self.limits.burst, self._allowed + (now - self._counted) * self.limits.rate)
+        self._counted = now
+        if self._allowed < 1:
+            raise RefusedRequest(429, "too many requests; wait a moment")
+        if self._waiting >= self.limits.waiting:
+            raise RefusedRequest(503, "others are waiting already; try again in a moment")
+        self._allowed -= 1
+        self._waiting += 1
         try:
             yield
         finally:
-            with self._counting:
-                self._waiting -= 1
+            self._waiting -= 1
 
 
-class Server(ThreadingTCPServer):
+class Server(HTTPServer):
     """Serves a service on this machine alone, bound when it is made; ``UserError`` where the port is taken."""
 
-    daemon_threads = allow_reuse_address = True
+    connections = 0
+    """Those that are open."""
 
-    def __init__(self, service: Service, port: int):
-        self.service = service
-        page = Path(__file__).with_name("page")
-        self.page = {path: ((page / name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
-        self._places = threading.BoundedSemaphore(CONNECTIONS)
+    def initialize(self, service: Service, port: int) -> None:
+        """See ``HTTPServer``, which calls it."""
         try:
-            super().__init__((HOST, port), _Handler)
+            self.sockets = bind_sockets(port, HOST)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
             raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
-        self.server_port = self.server_address[1]
+        self.port = self.sockets[0].getsockname()[1]
+        page = {"path": Path(__file__).with_name("page"), "default_filename": "index.html"}
+        routes = [("/api/system", _System), ("/api/translate", _Translate), ("/(.*)", _Page, page)]
+        hosts = [f"{host}:{self.port}" for host in (HOST, "localhost")]
+        pages = Application(routes, hosts=hosts, service=service, log_function=lambda handler: None)
+        limits = {"idle_connection_timeout": PATIENCE, "body_timeout": PATIENCE, "max_body_size": 2 * BODY}
+        super().initialize(pages, no_keep_alive=True, **limits)
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
+    def handle_stream(self, stream: IOStream, address: tuple) -> None:
         """Refuse connections beyond ``CONNECTIONS``."""
-        return self._places.acquire(blocking=False)
+        if self.connections == CONNECTIONS:
+            return stream.close()
+        self.connections += 1
+        return super().handle_stream(stream, address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection, then free its place."""
+    def on_close(self, server_conn: object) -> None:
+        """Free the place of a connection."""
+        super().on_close(server_conn)
+        self.connections -= 1
+
+    async def serve(self) -> None:
+        """Answer until cancelled."""
+        self.add_sockets(self.sockets)
         try:
-            super().process_request_thread(request, client_address)
+            await asyncio.Event().wait()
         finally:
-            self._places.release()
+            self.stop()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+class _Handler(RequestHandler):
+    """One request."""
 
-    server: Server
-    server_version, sys_version = "neural_smt", ""
-    protocol_version = "HTTP/1.1"
-    timeout = PATIENCE
+    def set_default_headers(self) -> None:
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
 
-    def do_GET(self) -> None:
-        """The page and its parts, and what the system is."""
-        self._answer(self._get)
-
-    do_HEAD = do_GET
-    """The same without the body."""
-
-    def do_POST(self) -> None:
-        """Translations."""
-        self._answer(self._post)
-
-    def _answer(self, make: Any) -> None:
-        try:
-            self._check_origin()
-            self._send(200, *make())
-        except RefusedRequest as refused:
-            self.close_connection = True  # the body may not have been read
-            self._send(refused.status, *_json({"error": str(refused)}))
-        except ConnectionError:
-            self.close_connection = True
-        except Exception:
-            log.exception("a request failed")
-            self.close_connection = True
-            self._send(500, *_json({"error": "this text could not be translated; the log says why"}))
-
-    def _check_origin(self) -> None:
+    def prepare(self) -> None:
         """Pages of other sites must not ask, whatever names they give this machine."""
-        port = self.server.server_port
-        hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
-        origin = self.headers.get("Origin")
-        if self.headers.get("Host") not in hosts or origin not in (None, *(f"http://{host}" for host in hosts)):
+        hosts, origin = self.settings["hosts"], self.request.headers.get("Origin")
+        if self.request.host not in hosts or origin not in (None, *(f"http://{host}" for host in hosts)):
             raise RefusedRequest(403, "ask from the page of this server")
 
-    def _get(self) -> tuple[bytes, str]:
-        path = self.path.partition("?")[0]
-        if path == "/api/system":
-            return _json(self.server.service.describe())
-        if path in self.server.page:
-            return self.server.page[path]
-        raise RefusedRequest(405 if path == "/api/translate" else 404, f"there is no page {path[:80]}")
+    async def send(self, data: Any) -> None:
+        """Send JSON, and leave a client that does not take it."""
+        self.set_header("Content-Type", "application/json; charset=utf-8")
+        sent = self.finish(json.dumps(data, ensure_ascii=False, allow_nan=False))
+        try:
+            await asyncio.wait_for(sent, PATIENCE)
+        except TimeoutError:
+            self.request.connection.stream.close()
+        except StreamClosedError:  # it has left
+            pass
 
-    def _post(self) -> tuple[bytes, str]:
-        if self.path != "/api/translate":
-            raise RefusedRequest(404, f"there is nothing to send to {self.path[:80]}")
-        if self.headers.get_content_type() != "application/json":
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Say in a sentence what is wrong."""
+        error = kwargs["exc_info"][1]
+        what = self._reason if isinstance(error, HTTPError) else "this text could not be translated; the log says why"
+        self.finish({"error": error.get_message() if isinstance(error, RefusedRequest) else what})
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Log faults, and not what was refused."""
+        if not isinstance(value, HTTPError):
+            super().log_exception(typ, value, tb)
+
+
+class _Page(_Handler, StaticFileHandler):
+    """The page and its parts."""
+
+
+class _System(_Handler):
+    """What the system is."""
+
+    async def get(self) -> None:
+        await self.send(self.settings["service"].describe())
+
+
+class _Translate(_Handler):
+    """Translations."""
+
+    async def post(self) -> None:
+        body, kind = self.request.body, self.request.headers.get("Content-Type", "")
+        if kind.partition(";")[0].strip().lower() != "application/json":
             raise RefusedRequest(415, "send JSON (Content-Type: application/json)")
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal()):
-            raise RefusedRequest(411, "say how long the body is (Content-Length)")
-        if len(length) > 9 or int(length) > BODY:
+        if len(body) > BODY:
             raise RefusedRequest(413, f"the request has more than {BODY} bytes")
         try:
-            request = json.loads(self.rfile.read(int(length)).decode("utf-8"))
+            request = json.loads(body.decode("utf-8"))
         except (ValueError, RecursionError):
             raise RefusedRequest(400, "the body is not JSON in UTF-8") from None
-        return _json(self.server.service.answer(request))
-
-    def _send(self, status: int, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Requests go to the log where it is asked for details."""
-        log.debug(format, *args)
-
-
-def _json(data: Any) -> tuple[bytes, str]:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8"), "application/json; charset=utf-8"
+        await self.send(await self.settings["service"].answer(request))

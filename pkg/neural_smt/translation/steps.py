@@ -1,5 +1,6 @@
 """The verbs ``translate``, ``serve`` and ``pack``."""
 
+import asyncio
 import logging
 import time
 from contextlib import ExitStack
@@ -10,10 +11,12 @@ from typing import Literal
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.io.streams import open_output, read_batches, write_batch
+from neural_smt.io.tables import write_rows
 from neural_smt.translation.experiment import open_system
 from neural_smt.translation.server import HOST, Server, Service
 from neural_smt.translation.text import TextTranslator, sentence_lines
 from neural_smt.translation.translators import check_inputs, load_translator
+from neural_smt.vocabulary_selection.steps import HEADER, explain, read_sentences, reason_rows
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +71,9 @@ def translate(
 
 def load_text_translator(system: System, tokenised: bool, device: str | None, threads: int) -> TextTranslator:
     """A system for text; arguments as of ``translate``."""
+    chain = [system, system.base] if "base" in system.content else [system]
+    if device == "cuda" and not any(one.content.get("network") for one in chain):
+        log.warning("--device cuda: system '%s' has no network, and translates on the CPU", system["name"])
     translator = load_translator(system, system["run"], device or system.content.get("device", "auto"), threads)
     log.info("%s, system %s, run %d: ready", system["experiment"], system["name"], system["run"])
     return TextTranslator(translator, system["languages"]["source"], system["languages"]["target"], tokenised)
@@ -97,9 +103,9 @@ def serve(
     about = {key: chosen[key] for key in ("experiment", "label", "run")} | {"system": chosen["name"]}
     about |= {"source": text.source, "target": text.target}
     text.translate(["."])  # compiled code is loaded before anybody waits
-    with Server(Service(text, about), port) as server:
-        print(f"http://{HOST}:{server.server_port}/", flush=True)
-        server.serve_forever()
+    server = Server(Service(text, about), port)
+    print(f"http://{HOST}:{server.port}/", flush=True)
+    asyncio.run(server.serve())
 
 
 def pack(
@@ -120,3 +126,42 @@ def pack(
     check_inputs(chosen)
     pack_system(chosen, folder)
     log.info("%s: system %s with the weights of run %d", folder, chosen["name"], chosen["run"])
+
+
+def inspect(
+    *,
+    experiment: str,
+    source: Path,
+    line: int,
+    system: str | None = None,
+    run: int | None = None,
+    settings: list[Path] = (),  # type: ignore[assignment]
+    directory: Path = Path(),
+    reference: Path | None = None,
+    everything: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Show which target words a sentence may be translated with, and what brought each: source word, phrase, rank.
+
+    source: tokenised text; line: number of the sentence, from 1; system: one with a network that takes vocabularies of
+    sentences; reference: the translations, for V^R; everything: also words of V^T that nothing else brought; output: a
+    CSV file (on the terminal without it). Other arguments as of translate.
+    """
+    chosen = open_system(experiment, system, run, settings, directory)
+    if not (chosen.content.get("network") or {}).get("candidates"):
+        raise UserError(f"system '{chosen['name']}' takes all words of the target language; name another with --system")
+    from neural_smt.translation.attention import SetMaker  # loads PyTorch
+
+    maker = SetMaker.load(chosen["network"])
+    lines, references = read_sentences(source, reference)
+    if not 1 <= line <= len(lines):
+        raise UserError(f"{source}: no line {line}; name one of 1 to {len(lines)}")
+    reasons = explain(maker.sources, maker.settings, lines[line - 1], references and references[line - 1])
+    frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
+    shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
+    rows = reason_rows(maker.sources, shown)
+    if output is not None:
+        write_rows(output, HEADER, rows)
+        return
+    print("\n".join("\t".join(cells) for cells in (HEADER, *rows)))
+    print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
+from neural_smt.decoding.features import UNKNOWN_WORD
 from neural_smt.decoding.nbest import ListedTranslation, Trace, entry_line
 from neural_smt.evaluation.steps import detokenise_lines
 from neural_smt.translation.translators import Candidate, Origin, Translated, Translator
@@ -25,6 +26,9 @@ _STOPS = ((".", "!", "?"), (";", ":"), (",",))
 
 LISTED = 3
 """Words and phrases that brought a word which are shown, the most probable first."""
+
+COPIED = " (not translated)"
+"""What follows a word that the system does not know."""
 
 LEAST = 5e-7
 """Shares below this are none: sums of float32 and of float64 differ by as much."""
@@ -131,15 +135,16 @@ def explanation_lines(sentence: Mapping[str, Any]) -> Iterator[str]:
     source, best = sentence["words"], sentence["candidates"][0]
     target = best["words"]
     yield f"score {best['score']:.3f}: {_listed(best['shares'])}"
+    copied = [COPIED if position in best["untranslated"] else "" for position in range(len(target))]
     for phrase in best["phrases"]:
         words = f"{' '.join(source[slice(*phrase['source'])])} -> {' '.join(target[slice(*phrase['target'])])}"
-        yield _part_line(words, phrase["shares"])
+        yield _part_line(words + "".join(copied[slice(*phrase["target"])]), phrase["shares"])
     if best["whole_sentence"]:
         yield _part_line("whole sentence", best["whole_sentence"])
     looked_at = {j: source[i] for i, j in best["alignment"]}
     for position, origin in enumerate(best["origins"]):
         at = looked_at.get(position, "(the end)")
-        yield f"{target[position]} <- {at}: {'; '.join(_reasons(origin, source))}"
+        yield f"{target[position]} <- {at}{copied[position]}: {'; '.join(_reasons(origin, source))}"
 
 
 def _part_line(part: str, shares: dict[str, float]) -> str:
@@ -170,17 +175,22 @@ def as_data(sentence: Translated, translator: Translator, explained: bool) -> di
 
     Each has text, words, score, scores (name -> value) and alignment (pairs of word positions); explained: also shares
     of the features in its score, its phrases (ranges of words, their shares) with what remains for the whole sentence,
-    and of attention networks where each word comes from (replaced: the source word that it stands for).
+    of attention networks where each word comes from (replaced: the source word that it stands for), and untranslated:
+    positions of words that were copied because the system knows no translation.
     """
     return {
         "line": sentence.line,
         "words": spelled(sentence.source),
         "translation": sentence.best.text,
-        "candidates": [_candidate(candidate, translator, explained) for candidate in sentence.candidates],
+        "candidates": [
+            _candidate(candidate, translator, sentence.source if explained else None)
+            for candidate in sentence.candidates
+        ],
     }
 
 
-def _candidate(candidate: Candidate, translator: Translator, explained: bool) -> dict[str, Any]:
+def _candidate(candidate: Candidate, translator: Translator, source: Sequence[str] | None) -> dict[str, Any]:
+    """source: tokens of the sentence, if the candidate is explained."""
     made = candidate.trace
     data: dict[str, Any] = {
         "text": candidate.text,
@@ -189,7 +199,12 @@ def _candidate(candidate: Candidate, translator: Translator, explained: bool) ->
         "scores": dict(zip(translator.names, candidate.features.tolist(), strict=True)),
         "alignment": [list(link) for link in sorted(made.alignment)],
     }
-    if explained:
+    if source is not None:
+        unknown = [row for row, name in enumerate(translator.names) if name == UNKNOWN_WORD]
+        spans = [span for span, row in zip(made.segmentation, made.features, strict=True) if row[unknown].any()]
+        replaced = enumerate(origin.replaced for origin in candidate.origins)
+        data["untranslated"] = [j for span in spans for j in range(*span[2:])]
+        data["untranslated"] += [j for j, i in replaced if i is not None and candidate.tokens[j] == source[i]]
         data["shares"] = feature_shares(translator, candidate.features)
         data["phrases"] = [
             {"source": list(span[:2]), "target": list(span[2:]), "shares": feature_shares(translator, features)}

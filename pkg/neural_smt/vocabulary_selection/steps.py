@@ -12,7 +12,6 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines, read_parallel
 from neural_smt.io.ragged import Ragged
-from neural_smt.io.tables import write_rows
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import (
@@ -64,7 +63,7 @@ def build_candidates(
     """
     chosen = section_settings(SIZES, settings)
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table, chosen)
-    lines, references = _read(source, reference)
+    lines, references = read_sentences(source, reference)
     start = time.monotonic()
     ids = save_pieces(output, build_pieces(sources, chosen, lines, references))
     sentences = max(len(lines), 1)
@@ -72,43 +71,7 @@ def build_candidates(
     log.info("%d sentences, %.0f a second; %.1f words a sentence on average", len(lines), speed, ids / sentences)
 
 
-def inspect_sentence(
-    *,
-    source: Path,
-    line: int,
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    network_vocabulary: Path,
-    settings: dict[str, Any],
-    lexical: Path | None = None,
-    phrase_table: Path | None = None,
-    reference: Path | None = None,
-    everything: bool = False,
-    output: Path | None = None,
-) -> None:
-    """Show, for a sentence, which target word came from which set, by which source word or phrase and at which rank.
-
-    line: number of the sentence in ``source``, from 1; reference: the text of its translations, for V^R; settings,
-    lexical, phrase_table: as for build_candidates; everything: also words of V^T that nothing else brought; output: a
-    CSV file (on the terminal without it).
-    """
-    chosen = section_settings(SIZES, settings)
-    sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table, chosen)
-    lines, references = _read(source, reference)
-    if not 1 <= line <= len(lines):
-        raise UserError(f"{source}: has {len(lines)} lines, so there is no line {line}; name one of them")
-    reasons = explain(sources, chosen, lines[line - 1], None if references is None else references[line - 1])
-    frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
-    shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
-    rows = reason_rows(sources, shown)
-    if output is not None:
-        write_rows(output, HEADER, rows)
-        return
-    print("\n".join("\t".join(cells) for cells in (HEADER, *rows)))
-    print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")
-
-
-def _read(source: Path, reference: Path | None) -> tuple[list[str], list[str] | None]:
+def read_sentences(source: Path, reference: Path | None) -> tuple[list[str], list[str] | None]:
     """The sentences, and their translations if there are any."""
     return (read_lines(source), None) if reference is None else read_parallel(source, reference)
 

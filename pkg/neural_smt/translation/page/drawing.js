@@ -89,7 +89,7 @@ function lettering(words, boxes) {
   });
 }
 
-// items: [{source: [start, stop] or null, target: [start, stop], label}]; links: [[i, j]]; chosen(number): called when
+// items: [{source: [start, stop] or null, target: [start, stop], label, copied}]; links: [[i, j]]; chosen(number): called when
 // an item is chosen; selected: the number of the one that is (-1: none). Returns the drawing, and whether it is upright.
 export function draw({ source, target, items, links, sides, room, selected, chosen }) {
   const { rows, width, height, upright } = placed(source, target, room);
@@ -99,7 +99,7 @@ export function draw({ source, target, items, links, sides, room, selected, chos
   const groups = items.map((item, number) => {
     const kind = `c${number % COLOURS}`;
     const end = around(rows[1], item.target);
-    const group = element("g", { class: "item", role: "button", tabindex: number === Math.max(selected, 0) ? 0 : -1,
+    const group = element("g", { class: item.copied ? "item copied" : "item", role: "button", tabindex: number === Math.max(selected, 0) ? 0 : -1,
       "aria-pressed": String(number === selected),
       "aria-label": item.label }, element("title", {}, item.label));
     if (item.source) {

@@ -40,6 +40,7 @@ async function ask(path, options) {
 function say(sentence, bad = false) {
   status.textContent = sentence;
   status.classList.toggle("bad", bad);
+  if (bad) results.replaceChildren(); // translations of an earlier text
 }
 
 function countCharacters() {
@@ -73,7 +74,8 @@ const total = (shares) => Object.values(shares).reduce((sum, share) => sum + sha
 function phraseItems(words, candidate) {
   return candidate.phrases.map((phrase) => {
     const pair = `${joined(words, phrase.source)} \u2192 ${joined(candidate.words, phrase.target)}`;
-    return { ...phrase, label: `${pair}: ${number(total(phrase.shares))}`,
+    const copied = candidate.untranslated.includes(phrase.target[0]);
+    return { ...phrase, copied, label: `${pair}: ${number(total(phrase.shares))}`,
       show: () => [shareTable(`${pair}: ${number(total(phrase.shares))}`, phrase.shares)] };
   });
 }
@@ -85,6 +87,7 @@ function wordItems(words, candidate) {
     const at = lookedAt.has(place) ? lookedAt.get(place) : null;
     const where = at === null ? "the end of the sentence" : `\u201c${words[at]}\u201d`;
     return { source: at === null ? null : [at, at + 1], target: [place, place + 1], label: `${word} looks at ${where}`,
+      copied: candidate.untranslated.includes(place),
       show: () => [originList(`\u201c${word}\u201d looks at ${where}`, origin, words)] };
   });
 }
@@ -118,7 +121,9 @@ function showCandidate(place, sentence, candidate) {
     : "Lines lead to the source word that each word looked at. Choose a word for what brought it.";
   const alone = Object.keys(candidate.whole_sentence).map((name) => NAMES[name] ?? name);
   const note = alone.length ? ` In no phrase: ${alone.join(", ")}, which scores the sentence as a whole.` : "";
-  const caption = make("figcaption", {}, hint + note);
+  const copied = candidate.untranslated.map((place) => candidate.words[place]);
+  const unknown = copied.length ? ` Not translated (dashed): ${copied.join(", ")}.` : "";
+  const caption = make("figcaption", {}, hint + note + unknown);
   place.replaceChildren(figure, make("div", { class: "columns" }, whole, beside));
   let selected = -1;
   const choose = (chosen) => {
