@@ -1,13 +1,18 @@
-"""Word alignments written down in tests."""
+"""Word alignments written down in tests, and what they lead to."""
 
 from collections.abc import Iterable
 from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
+from neural_smt.io.files import read_yaml
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import LinkSets
+
+CASES: dict[str, Any] = read_yaml(Path(__file__).parent / "alignment" / "cases.yaml")
 
 
 def alignments_of(pairs: Iterable[Iterable[tuple[int, int]]]) -> Ragged:

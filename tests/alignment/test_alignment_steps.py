@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,17 +35,17 @@ def text(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def given(folder: Path, *names: str, aligner: str = "fast_align") -> dict[str, Any]:
+    """What is aligned, both sides of these texts, and how."""
+    sides = {"sources": "en", "targets": "fr"}
+    texts = {side: [folder / f"{name}.{language}" for name in names] for side, language in sides.items()}
+    return {**texts, "settings": {"aligner": aligner, "heuristic": "grow-diag-final-and"}, "seed": 1}
+
+
 def run(folder: Path, aligner: str, backward: bool) -> None:
     name = "backward" if backward else "forward"
-    align(
-        sources=[folder / "train.en", folder / "gold.en"],
-        targets=[folder / "train.fr", folder / "gold.fr"],
-        settings={"aligner": aligner, "heuristic": "grow-diag-final-and"},
-        backward=backward,
-        seed=1,
-        output=folder / f"{name}.align",
-        gold_output=folder / f"gold.{name}.align",
-    )
+    outputs = {"output": folder / f"{name}.align", "gold_output": folder / f"gold.{name}.align"}
+    align(**given(folder, "train", "gold", aligner=aligner), backward=backward, **outputs)
 
 
 @pytest.mark.parametrize("aligner", ["fast_align", "eflomal"])
@@ -81,13 +82,8 @@ def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
     source, target = (Vocabulary.load(text / f"vocabulary.{language}") for language in ("en", "fr"))
     best = LexicalTable.load(text / "lexical").top_translations(1)
     assert {w: target.words[best[source.index[w]][0]] for w in WORDS} == WORDS
-    measure_error_rate(
-        forward=text / "gold.forward.align",
-        backward=text / "gold.backward.align",
-        gold=[text / "gold.align"],
-        names=["gold"],
-        table=text / "error_rate.csv",
-    )
+    gold = {name: text / f"gold.{name}.align" for name in directions}
+    measure_error_rate(**gold, gold=[text / "gold.align"], names=["gold"], table=text / "error_rate.csv")
     rows = read_csv(text / "error_rate.csv")
     assert [row["method"] for row in rows][:3] == ["forward", "backward", "intersection"]
     assert rows[0] == dict(zip(COLUMNS, ["gold", "forward", "1.0000", "1.0000", "0.0000", "5"], strict=True))
@@ -96,14 +92,8 @@ def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
 def test_further_sets_are_aligned_along_with_the_training_text(text: Path) -> None:
     write_lines(text / "test.en", ["the old door and a house", "", "a house"])
     write_lines(text / "test.fr", ["la porte vieille et une maison", "", "une maison"])
-    names = ("train", "gold", "test")
-    align_sets(
-        sources=[text / f"{name}.en" for name in names],
-        targets=[text / f"{name}.fr" for name in names],
-        settings={"aligner": "fast_align", "heuristic": "grow-diag-final-and"},
-        seed=1,
-        outputs=[text / "sets" / "gold.align", text / "sets" / "test.align"],
-    )
+    outputs = [text / "sets" / "gold.align", text / "sets" / "test.align"]
+    align_sets(**given(text, "train", "gold", "test"), outputs=outputs)
     assert read_lines(text / "sets" / "gold.align") == ["0-0 1-2 2-1", "0-0 1-1"]
     assert read_lines(text / "sets" / "test.align") == ["0-0 1-2 2-1 3-3 4-4 5-5", "", "0-0 1-1"]
     assert sorted(path.name for path in (text / "sets").iterdir()) == ["gold.align", "test.align"]

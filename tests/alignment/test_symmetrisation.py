@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alignments import alignments_of
+from alignments import CASES, alignments_of
 
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
@@ -18,39 +18,11 @@ def ragged(pairs: list[Links]) -> Ragged:
     return alignments_of(map(sorted, pairs))
 
 
-def symmetrised(forward: Links, backward: Links, heuristic: str) -> list[tuple[int, int]]:
-    result = symmetrise_alignments(ragged([forward]), ragged([backward]), heuristic)
-    return [tuple(link) for link in result.values.tolist()]
-
-
-# Links 0-0 and 1-1 in both; 1-2 beside one of them with target 2 free; 3-4 alone with both words free; 4-0 and 0-5
-# alone with one word free each.
-FORWARD = {(0, 0), (1, 1), (1, 2), (3, 4), (4, 0)}
-BACKWARD = {(0, 0), (1, 1), (0, 5)}
-
-
-def test_cases_worked_by_hand() -> None:
-    found = {name: " ".join(f"{i}-{j}" for i, j in symmetrised(FORWARD, BACKWARD, name)) for name in HEURISTICS}
-    assert found == {
-        "intersection": "0-0 1-1",
-        "union": "0-0 0-5 1-1 1-2 3-4 4-0",
-        "grow-diag": "0-0 1-1 1-2",
-        "grow-diag-final": "0-0 0-5 1-1 1-2 3-4 4-0",
-        "grow-diag-final-and": "0-0 1-1 1-2 3-4",
-    }
-
-
-def test_growing_goes_on_from_links_just_added() -> None:
-    chain = {(0, 0), (1, 1), (2, 2), (3, 3)}
-    assert symmetrised(chain, {(3, 3)}, "grow-diag") == sorted(chain)
-    assert symmetrised(chain, {(0, 0)}, "grow-diag") == sorted(chain)
-    assert symmetrised({(0, 0), (2, 0)}, {(0, 0)}, "grow-diag") == [(0, 0)]
-
-
-def test_final_prefers_forward_links() -> None:
-    # Both want source 0; whichever direction comes first takes it.
-    assert symmetrised({(0, 3)}, {(0, 1)}, "grow-diag-final-and") == [(0, 3)]
-    assert symmetrised({(0, 1)}, {(0, 3)}, "grow-diag-final-and") == [(0, 1)]
+@pytest.mark.parametrize(("forward", "backward", "heuristic", "expected"), CASES["symmetrised"])
+def test_cases_worked_by_hand(forward: str, backward: str, heuristic: str, expected: str) -> None:
+    pairs = ([tuple(map(int, link.split("-"))) for link in line.split()] for line in (forward, backward))
+    found = symmetrise_alignments(*(alignments_of([pair]) for pair in pairs), heuristic)
+    assert " ".join(f"{i}-{j}" for i, j in found.values.tolist()) == expected
 
 
 def reference_heuristic(forward: Links, backward: Links, heuristic: str) -> Links:
