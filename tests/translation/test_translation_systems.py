@@ -12,7 +12,7 @@ from tiny_models import random_model
 from neural_smt.cli import main
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, program
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.io.files import read_lines, read_yaml, write_json, write_lines
@@ -121,7 +121,7 @@ def test_a_missing_result_is_named_with_the_command_that_makes_it(experiment: Ex
         experiment.open("untuned")
     file = "results/small/tuning/untuned/run1/weights.json"
     assert str(refused.value) == (
-        f"{experiment.folder / file}: not made yet; run: snakemake --cores 2 {file} "
+        f"{experiment.folder / file}: not made yet; run: {program('snakemake')} --cores 2 {file} "
         f"--directory {experiment.folder} --configfile {experiment.files[0]}"
     )
 
@@ -136,8 +136,8 @@ def test_an_experiment_is_found_by_its_name(repository: Path, tmp_path: Path, mo
     assert Experiment.load("embedded").files == (Path("config.yaml"),)
     tiny = Experiment.load("tiny")
     assert tiny.files == (Path(TINY),)
-    assert tiny.command("x") == "snakemake --cores 2 x --configfile experiments/tiny.yaml"
-    assert Experiment.load("embedded").command("x") == "snakemake --cores 2 x"
+    assert tiny.command("x") == f"{program('snakemake')} --cores 2 x --configfile experiments/tiny.yaml"
+    assert Experiment.load("embedded").command("x") == f"{program('snakemake')} --cores 2 x"
     with pytest.raises(UserError, match="tinny: neither a configuration file nor an experiment; experiments: embedded"):
         Experiment.load("tinny")
     monkeypatch.chdir(tmp_path)
