@@ -20,10 +20,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import yaml
 
 from neural_smt.errors import LONGEST, sentence
+from neural_smt.io.arrays import read_arrays, write_arrays
 
 SECONDS, MEMORY = 10, 1 << 30
 """Of a round: processor time (and six times as much by the clock), and address space beyond what the program takes."""
@@ -108,6 +110,33 @@ def repacked(good: bytes, chance: random.Random) -> bytes:
     return gzip.compress(damaged(gzip.decompress(good), chance), mtime=0)
 
 
+def forged(good: bytes, chance: random.Random) -> bytes:
+    """A file of arrays with right checksums, in which up to two arrays have other values, shapes or types."""
+    path = Path("forged")
+    path.write_bytes(good)
+    arrays = read_arrays(path, mapped=False)
+    for name in chance.choices(list(arrays), k=chance.randint(1, 2)):
+        array = arrays[name]
+        values = array.reshape(-1).view(np.uint8)
+        kind = chance.randrange(6)
+        if kind == 0:
+            array = array[1:] if chance.randrange(2) and array.ndim else np.concatenate([array, array], axis=-1)
+        elif kind == 1:
+            array = array.astype(chance.choice([np.int32, np.int64, np.float32, np.uint8]))
+        elif kind == 2 and len(values):
+            array.reshape(-1)[chance.randrange(array.size)] = chance.choice([0, 1, 127, 200])
+        elif kind == 3:
+            array = np.ascontiguousarray(array.T)
+        elif len(values):
+            place = chance.randrange(len(values))
+            values[place : place + 8] = chance.choice([0, 255, 127, 1, values[place] ^ (1 << chance.randrange(8))])
+        arrays[name] = array
+    write_arrays(path, arrays, arrays.meta)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
 def content(result: Any) -> str:
     """What was read as text that can be compared."""
     return json.dumps(result, default=lambda one: one.tolist() if hasattr(one, "tolist") else vars(one))
@@ -143,8 +172,12 @@ def work(table: str, waiting: str, seed: str, rounds: str, seconds: str) -> None
         for number in range(first, int(rounds)):
             chance = random.Random(f"{name} {seed} {number}")
             path = chance.choice(list(originals))
+            change = inside.get(path.suffix if chance.randrange(2) else "", damaged)
+            if not reader.checked and b'"xxh3"' in originals[path] and chance.randrange(4):
+                change = forged
+            data = change(originals[path], chance)
             path.unlink()  # what is mapped stays what it was
-            path.write_bytes(inside.get(path.suffix if chance.randrange(2) else "", damaged)(originals[path], chance))
+            path.write_bytes(data)
             print(json.dumps([name, number]), flush=True)
             for timer, times in ((signal.ITIMER_PROF, 1), (signal.ITIMER_REAL, 6)):
                 signal.setitimer(timer, times * float(seconds))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import own_formats
 import yaml
 from aligned_texts import TABLES, assert_same_table
 from fuzzer import Reader
@@ -198,4 +199,5 @@ READERS = [
     Reader("archives", example("archives"), archives),
     Reader("evaluation", example("evaluation"), evaluation),
     *(loaded(name) for name, one in EXAMPLES.items() if "read" in one),
+    *own_formats.READERS,
 ]
