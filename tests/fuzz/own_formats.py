@@ -75,7 +75,7 @@ def read_models(folder: Path) -> list[Any]:
     """Models that are loaded score words, and lead the search."""
     models = [NgramModel.load(folder / name, TARGET) for name in ("exact", "quantised")]
     if not all(model.finite for model in models):
-        raise UserError("exact or quantised: the search refuses it")
+        raise UserError("arrays.safetensors: the search refuses it")
     text = Ragged.from_lists([[3, 4, 0, 6], [], [5, 5, 3, 3, 4]])
     return [(*model.score_sentences(text), translated(language_models=(model,))) for model in models]
 
