@@ -1,8 +1,11 @@
-"""Parts of work: shards, which jobs of their own do, numbered as Snakemake's scatter names them, and threads."""
+"""Parts of work: shards, which jobs of their own do, numbered as Snakemake's scatter names them; threads."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -54,3 +57,20 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: i
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold an interruption (Ctrl-C) back until the block ends: where Numba makes Python objects of what kernels return,
+    it would end in a segmentation fault. Other threads than the main one are never interrupted.
+    """
+    held: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number)) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+        for number in held[:1]:
+            signal.raise_signal(number)

@@ -1,6 +1,8 @@
 """The search against all derivations counted out, on tiny random models; and nothing is scored or searched twice."""
 
 import itertools
+import signal
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -269,3 +271,13 @@ def test_equal_sentences_are_searched_once():
     lattices = decoder.lattices(sentences)
     assert [lattice and lattice.sentences.tolist() for lattice in lattices] == [[0], [1], None, [3], [4], None]
     assert lattices[0].tails is lattices[4].tails
+
+
+def test_a_search_can_be_interrupted(interruptible: None) -> None:
+    """At any moment: also where Numba makes objects of what a kernel returns."""
+    decoder = random_decoder(2, SearchSettings(algorithm="cube", stack_size=500, pop_limit=2000, distortion_limit=-1))
+    for seconds in (0.2, 0.3, 0.4, 0.5):
+        threading.Timer(seconds, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                decoder.decode([["a", "b", "c"] * 10])

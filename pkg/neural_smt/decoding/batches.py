@@ -26,6 +26,7 @@ from neural_smt.decoding.stacks import (
     start_search,
 )
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.shards import uninterrupted
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,15 @@ def search_batch(
     buffer = new_buffer(len(weighted.models))
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
-        buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
-        if scorer and lazy:
-            claim_parents(stacks, buffer)
-            scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)
-        elif scorer:
-            scorer.score_candidates(size == sentences.lengths, stacks.history, buffer, offsets)
-        stacks = make_room(size, stacks, offsets)
-        settle_stack(size, task, stacks, buffer, offsets, feature is not None)
+        with uninterrupted():
+            buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
+            if scorer and lazy:
+                claim_parents(stacks, buffer)
+                scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)
+            elif scorer:
+                scorer.score_candidates(size == sentences.lengths, stacks.history, buffer, offsets)
+            stacks = make_room(size, stacks, offsets)
+            settle_stack(size, task, stacks, buffer, offsets, feature is not None)
     if scorer and lazy:
         buffer.counts[:] = 0
         claim_complete(sentences.lengths, stacks)
