@@ -15,7 +15,7 @@ from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.networks import DEFAULT_SETS, KINDS
 from neural_smt.report.files import ReportFiles, listed_paths, read_pages
 from neural_smt.workflow.inputs import Inputs
-from neural_smt.workflow.run_lock import begin_run
+from neural_smt.workflow.run_lock import begin_run, lost_outputs
 from neural_smt.experiment.systems import drawn_pairs
 
 try:

@@ -1,9 +1,11 @@
 """Runs that are killed: their jobs end, and the next run finds nothing in its way."""
 
+import json
 import os
 import subprocess
 import sys
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,9 +117,7 @@ def test_the_next_run_waits_for_jobs_that_still_end(start: Callable[..., Started
 
 
 @pytest.mark.parametrize(("other", "killed"), [("tiny", 0), ("tiny elsewhere", 0), ("tiny elsewhere", 1)])
-def test_locks_of_live_runs_and_of_jobs_elsewhere_stay(
-    start: Callable[..., Started], tmp_path: Path, other: str, killed: int
-) -> None:
+def test_locks_of_what_may_live_stay(start: Callable[..., Started], tmp_path: Path, other: str, killed: int) -> None:
     runs = [start(RUN, name)[0] for name in ("tiny", other)]
     dead = runs.pop(killed)
     dead.kill()
@@ -136,6 +136,34 @@ def test_a_job_without_its_run_ends_at_once(tmp_path: Path) -> None:
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, env=os.environ | value, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (status, output), done.stderr
+
+
+def record(kind: str, name: str, content: object) -> Path:
+    """Something that Snakemake knows of a file; its name is cut where a folder takes no longer ones."""
+    encoded = urlsafe_b64encode(name.encode()).decode()
+    path = Path(".snakemake", kind, *(["@" + encoded[:254], encoded[254:]] if len(encoded) > 254 else [encoded]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_what_jobs_were_to_make_again_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert running.lost_outputs("tiny") == []
+    # an intermediate file that was thrown away, and one that a job failed to make again after it was used
+    thrown, failed, killed = (f"results/tiny/{name}" for name in ("thrown", "failed", "killed" * 40))
+    for name, begun in ((thrown, 10.0), (failed, 30.0), (killed, 10.0), ("results/tiny", 40.0), ("results/b/a", 30.0)):
+        record("metadata", name, {"starttime": begun, "input": ["text"]})
+    record("metadata", "results/tiny/used", {"starttime": 20.0, "input": [thrown, failed, killed, "results/b/a"]})
+    record("metadata", "results/tiny/torn", {}).write_text("{")
+    assert running.lost_outputs("tiny") == [failed]
+    os.utime(record("incomplete", killed, {}), (50.0, 50.0))
+    assert running.lost_outputs("tiny") == [failed, killed] and running.lost_outputs("b") == ["results/b/a"]
+    # it is there, or was there when it was used again
+    (tmp_path / "results/tiny").mkdir(parents=True)
+    (tmp_path / failed).touch()
+    record("metadata", "results/tiny/used again", {"starttime": 60.0, "input": [killed]})
+    assert running.lost_outputs("tiny") == []
 
 
 def test_a_process_ends_with_its_parent(start: Callable[..., Started]) -> None:

@@ -2,15 +2,18 @@
 
 A run holds the lock of a file as long as it lives; the system releases it however the run ends. Its jobs wait for that
 and stop too. They share the lock of a second file, for which the next run of the experiment waits; then it removes the
-stale locks of Snakemake, which would believe that the killed run is still at work.
+stale locks of Snakemake, which would believe that the killed run is still at work. It also makes what killed jobs were
+to make again: Snakemake would do without, as long as there are results that an older one led to.
 """
 
 import atexit
 import fcntl
+import json
 import os
 import signal
 import threading
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -57,6 +60,31 @@ def begin_run(experiment: str, local: bool = True) -> None:
         if local:
             path.with_suffix(JOBS).touch()
             os.environ[VARIABLE] = str(path)
+
+
+def lost_outputs(experiment: str) -> list[str]:
+    """Outputs of an experiment that are gone, for a job that was to make them again was stopped or failed, and that
+    nothing was made from since. Snakemake's own records tell.
+    """
+    records = {}
+    for path, name in _recorded("metadata"):
+        with suppress(ValueError):
+            records[name] = json.loads(path.read_text(encoding="utf-8"))
+    begun = {name: record["starttime"] or 0.0 for name, record in records.items()}
+    begun |= {name: path.stat().st_mtime for path, name in _recorded("incomplete")}
+    used: dict[str, float] = {}
+    for name, record in records.items():
+        used |= {text: max(begun[name], used.get(text, 0.0)) for text in record["input"]}
+    own = (name for name in used if name.startswith(f"results/{experiment}/") and begun.get(name, 0.0) > used[name])
+    return sorted(name for name in own if not Path(name).exists())
+
+
+def _recorded(kind: str) -> Iterator[tuple[Path, str]]:
+    """The records of a kind, each with the file that it is of."""
+    for path in (FOLDER / kind).rglob("*"):
+        if path.is_file():
+            parts = path.relative_to(FOLDER / kind).parts
+            yield path, urlsafe_b64decode("".join(part.removeprefix("@") for part in parts)).decode()
 
 
 def end_with_run() -> None:
