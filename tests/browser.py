@@ -14,25 +14,13 @@ from typing import Any
 
 import pytest
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
-]
+OFF = ("gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage")
+FLAGS = ["--headless", "--no-sandbox", "--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe"]
+FLAGS += [f"--disable-{name}" for name in OFF]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-IN_CHROMIUM = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"
-)
+IN_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) here")
 
 PATIENCE = 180.0
 """Seconds that one command may take, on a busy machine."""
@@ -204,14 +192,8 @@ class Browser:
         text = {"Enter": "\r", " ": " "}.get(name) if not modifiers else None
         further = {"text": text} if text else {}
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
-            self.send(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                key=name,
-                windowsVirtualKeyCode=code,
-                modifiers=modifiers,
-                **(further if kind == "keyDown" else {}),
-            )
+            given = {"key": name, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+            self.send("Input.dispatchKeyEvent", type=kind, **given, **(further if kind == "keyDown" else {}))
 
     def type(self, text: str) -> None:
         """Put text where the cursor is."""

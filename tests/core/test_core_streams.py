@@ -11,20 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
-from neural_smt.io import streams
+from neural_smt.io import streams, text_primitives
 from neural_smt.io.files import check_text, read_lines, read_pieces, write_lines
 from neural_smt.io.streams import concatenate, count_lines, count_parallel, stream_lines, stream_parallel, write_pairs
-from neural_smt.io.text_primitives import (
-    NO_ROOM,
-    WordNumbers,
-    find_line_end,
-    find_token_end,
-    index_words,
-    number_word,
-    parse_natural,
-    parse_number,
-    skip_spaces,
-)
 from neural_smt.shards import Shard
 
 TEXTS = st.lists(st.text(st.sampled_from("aé\u2028\r \x85\0"), max_size=5), max_size=12)
@@ -109,7 +98,7 @@ def as_bytes(text: str | bytes) -> np.ndarray:
 
 
 def number(text: str) -> tuple[float, bool]:
-    return parse_number(as_bytes(text), 0, len(text))
+    return text_primitives.parse_number(as_bytes(text), 0, len(text))
 
 
 @given(st.integers(0, 10**15 - 1), st.integers(-22, 22), st.sampled_from(["", "-", "+"]), st.sampled_from("eE"))
@@ -148,49 +137,49 @@ def test_what_is_no_number_is_not_read_as_one(text: str) -> None:
 def test_numbers_never_read_beyond_their_end(data: bytes) -> None:
     around = as_bytes(b"7" + data + b"7")
     alone = as_bytes(data)
-    assert parse_number(around, 1, 1 + len(data)) == parse_number(alone, 0, len(data))
-    value, end = parse_natural(around, 1, 1 + len(data))
-    assert (value, end - 1) == parse_natural(alone, 0, len(data))
+    assert text_primitives.parse_number(around, 1, 1 + len(data)) == text_primitives.parse_number(alone, 0, len(data))
+    value, end = text_primitives.parse_natural(around, 1, 1 + len(data))
+    assert (value, end - 1) == text_primitives.parse_natural(alone, 0, len(data))
 
 
 def test_natural_numbers_stop_growing() -> None:
-    assert parse_natural(as_bytes("17-3"), 0, 4) == (17, 2)
-    assert parse_natural(as_bytes("9" * 40), 0, 40) == (10**9, 40)
-    assert parse_natural(as_bytes("-3"), 0, 2) == (0, 0)
+    assert text_primitives.parse_natural(as_bytes("17-3"), 0, 4) == (17, 2)
+    assert text_primitives.parse_natural(as_bytes("9" * 40), 0, 40) == (10**9, 40)
+    assert text_primitives.parse_natural(as_bytes("-3"), 0, 2) == (0, 0)
 
 
 def test_only_space_and_tab_separate_tokens() -> None:
     text = as_bytes(" \ta\u00a0b\u2028c\rd \x0b\r\nnext")
-    stop, following = find_line_end(text, 0)
-    tokens, position = [], skip_spaces(text, 0, stop)
+    stop, following = text_primitives.find_line_end(text, 0)
+    tokens, position = [], text_primitives.skip_spaces(text, 0, stop)
     while position < stop:
-        end = find_token_end(text, position, stop)
+        end = text_primitives.find_token_end(text, position, stop)
         tokens.append(text[position:end].tobytes().decode())
-        position = skip_spaces(text, end, stop)
+        position = text_primitives.skip_spaces(text, end, stop)
     assert tokens == ["a\u00a0b\u2028c\rd", "\x0b"]
     assert text[following:].tobytes() == b"next"
-    assert find_line_end(text, following) == (len(text), len(text))
+    assert text_primitives.find_line_end(text, following) == (len(text), len(text))
 
 
 def test_words_get_numbers_as_they_come_and_room_when_they_need_it() -> None:
-    numbers = WordNumbers()
+    numbers = text_primitives.WordNumbers()
     words = [f"{n}-" * (1 + n % 7) + "\u00e9" for n in range(69_999)]
     enlarged = 0
     for expected, word in [*enumerate(words), (0, words[0]), (17, words[17])]:
         text = as_bytes(word)
-        found = number_word(numbers.arrays, text, 0, len(text))
-        if found == NO_ROOM:
+        found = text_primitives.number_word(numbers.arrays, text, 0, len(text))
+        if found == text_primitives.NO_ROOM:
             numbers.enlarge(len(text))
             enlarged += 1
-            found = number_word(numbers.arrays, text, 0, len(text))
+            found = text_primitives.number_word(numbers.arrays, text, 0, len(text))
         assert found == expected
     assert enlarged >= 2
     assert numbers.words() == words
 
 
 def test_of_equal_words_the_first_is_found() -> None:
-    words = index_words(["a", "b", "a", ""])
-    assert [number_word(words, as_bytes(word), 0, len(word)) for word in ("a", "b", "")] == [0, 1, 3]
+    words = text_primitives.index_words(["a", "b", "a", ""])
+    assert [text_primitives.number_word(words, as_bytes(word), 0, len(word)) for word in ("a", "b", "")] == [0, 1, 3]
 
 
 @pytest.mark.parametrize("name", ["text", "text.gz"])

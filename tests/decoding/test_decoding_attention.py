@@ -146,9 +146,7 @@ def plain_search(
 @pytest.mark.parametrize(
     ("size", "normalise", "ending"), [(1, True, 0.5), (3, False, 0.5), (8, True, 0.5), (8, True, -np.inf)]
 )
-def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(
-    size: int, normalise: bool, ending: float
-) -> None:
+def test_a_small_beam_is_searched_as_sentences_one_by_one(size: int, normalise: bool, ending: float) -> None:
     network, source = toy(ending), random_sentences(8, 9)
     sets = CandidateSets(Ragged.from_lists([[4, 5], [6], [], [4], [5, 6], [4, 6], [5], []]), np.array([0, 2, 3]), 7)
     settings = decoding_settings(beam=size, normalise=normalise, max_length_ratio=1, batch=5)

@@ -20,6 +20,7 @@ from attention_world import (
     small_network,
 )
 from candidates import whole_sets
+from refusals import check_refused
 from tiny_models import change_system, save_reranker, score_in_shards
 
 from neural_smt.decoding import nbest
@@ -27,7 +28,6 @@ from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entri
 from neural_smt.decoding.reranking_steps import score_lists
 from neural_smt.decoding.scorers.attention import AttentionTextScorer, with_words
 from neural_smt.decoding.scorers.interface import SENTENCES, WORDS
-from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
@@ -153,16 +153,8 @@ def test_cuda_scores_as_the_cpu_does(limited: bool) -> None:
 
 
 TEXT = ["das Haus ist rot", "", "Berlin ist rot"]
-LISTS = [
-    (0, "the house is red"),
-    (0, "the house is <unk>"),
-    (0, "the building is red"),
-    (0, "the house is red"),
-    (1, ""),
-    (2, "Berlin is red"),
-    (2, ""),
-    (2, "red"),
-]
+LISTS = [(0, f"the {words}") for words in ("house is red", "house is <unk>", "building is red", "house is red")]
+LISTS += [(1, ""), (2, "Berlin is red"), (2, ""), (2, "red")]
 
 
 @pytest.fixture
@@ -235,15 +227,13 @@ def test_shards_score_as_the_whole(world: dict[str, Any], tmp_path: Path, monkey
 
 def test_sets_that_do_not_belong_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
     for message, candidates in misfits(tmp_path, TEXT).items():
-        with pytest.raises(UserError, match=message):
-            score_lists(**world, candidates=candidates)
+        check_refused(message, score_lists, **world, candidates=candidates)
     assert not world["output"].exists()
 
 
 def test_lists_of_another_text_are_refused(world: dict[str, Any]) -> None:
     write_lines(world["text"], TEXT[:2])
-    with pytest.raises(UserError, match=r"nbest: a list of sentence 2, but .*text has 2; give the text of the lists"):
-        score_lists(**world)
+    check_refused(r"nbest: a list of sentence 2, but .*text has 2; give the text of the lists", score_lists, **world)
 
 
 def test_lists_without_translations(world: dict[str, Any]) -> None:

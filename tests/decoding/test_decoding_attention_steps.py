@@ -22,6 +22,7 @@ from attention_world import (
 from candidates import whole_sets
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import check_refused
 from tiny_models import change_system, decode_in_shards
 
 from neural_smt.bleu import bleu, corpus_statistics
@@ -123,11 +124,8 @@ def test_shards_have_whole_batches(lengths: list[int], size: int, count: int) ->
     members = [shard_members(lengths, size, Shard(number, count)) for number in range(1, count + 1)]
     assert sorted(number for shard in members for number in shard) == list(range(len(lengths)))
     batches = {tuple(batch.tolist()) for batch in plan_batches(lengths, size)}
-    found = [
-        tuple(np.array(shard)[batch].tolist())
-        for shard in members
-        for batch in plan_batches([lengths[number] for number in shard], size)
-    ]
+    planned = [(np.array(own), plan_batches([lengths[number] for number in own], size)) for own in members]
+    found = [tuple(own[batch].tolist()) for own, batches_of in planned for batch in batches_of]
     assert len(found) == len(batches) and set(found) == batches
     assert all(len(batch) <= size and min(lengths[number] for number in batch) > 0 for batch in batches)
 
@@ -225,12 +223,9 @@ def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) ->
 
 def test_sets_and_settings_that_do_not_fit_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
     for message, candidates in misfits(tmp_path, SOURCE).items():
-        with pytest.raises(UserError, match=message):
-            translate_attention(**world, candidates=candidates)
-    with pytest.raises(UserError, match="n-best size is -1"):
-        translate_attention(**world, nbest=tmp_path / "nbest", nbest_size=-1)
-    with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
-        translate(world, {"width": 3})
+        check_refused(message, translate_attention, **world, candidates=candidates)
+    check_refused("n-best size is -1", translate_attention, **world, nbest=tmp_path / "nbest", nbest_size=-1)
+    check_refused(r"decoding\.attention: unknown key 'width'", translate, world, {"width": 3})
     assert not world["output"].exists()
 
 
@@ -317,8 +312,7 @@ def test_each_epoch_keeps_to_the_words_of_a_sentence(measured: dict[str, Any], t
     written = translate_epoch(tmp_path, 2, candidates=tmp_path / "sets")
     assert limited[1] == pytest.approx(100 * bleu(corpus_statistics(written, answers)), abs=1e-4)
     assert limited != freely
-    with pytest.raises(UserError, match="another source text"):
-        measure_epochs(**measured, candidates=tmp_path / "others")
+    check_refused("another source text", measure_epochs, **measured, candidates=tmp_path / "others")
 
 
 def test_unknown_words_are_not_replaced_to_measure_epochs(measured: dict[str, Any]) -> None:
@@ -383,6 +377,5 @@ def test_inputs_that_do_not_go_together_are_refused(measured: dict[str, Any], tm
         ({"settings": {"width": 3}}, r"decoding\.attention: unknown key 'width'"),
         ({"epochs": tmp_path / "old"}, "does not say after how many updates"),
     ):
-        with pytest.raises(UserError, match=message):
-            measure_epochs(**measured | change)
+        check_refused(message, measure_epochs, **measured | change)
     assert not measured["output"].exists()

@@ -117,10 +117,9 @@ def test_estimates_only_prune(folder, algorithm, context):
     decoder, plain = make(folder, 1, search_all(algorithm), estimated=True, recombination=-1, context=context)
     feature = decoder.feature
     assert (feature.history, feature.accurate().history) == (HISTORY if context < 0 else context, HISTORY)
-    expected = [
-        [e.score for e in all_derivations(decoder.model, text, decoder.feature_set, decoder.vector, feature=plain)]
-        for text in SENTENCES
-    ]
+    given = decoder.feature_set, decoder.vector
+    found = [all_derivations(decoder.model, text, *given, feature=plain) for text in SENTENCES]
+    expected = [[derivation.score for derivation in derivations] for derivations in found]
     runs = [decoder.decode(SENTENCES, nbest=n, distinct=n < 1000) for n in (100_000, 0, 3, 200)]
     for scores, everything, best, short, long in zip(expected, *runs, strict=True):
         np.testing.assert_allclose([entry.score for entry in everything.nbest], scores, rtol=1e-5, atol=1e-4)

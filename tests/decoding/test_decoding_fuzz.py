@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import check_refused
 from tiny_models import GROUPS, TARGET, build_table, list_rules, random_decoder, random_model
 
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.records import FILE
 from neural_smt.language_model.model import NgramModel
@@ -154,8 +154,7 @@ def test_equal_scores_everywhere(algorithm):
 def test_weight_that_cannot_be_searched_with(value):
     model, weights = random_model(0)
     weights.values["WordPenalty0"] = (value,)
-    with pytest.raises(UserError, match="WordPenalty0"):
-        Decoder(model, SearchSettings(), weights)
+    check_refused("WordPenalty0", Decoder, model, SearchSettings(), weights)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -169,8 +168,7 @@ def test_scores_that_are_not_finite_are_refused(value):
     ):
         before = array[0]
         array[0] = value
-        with pytest.raises(UserError, match=f"'a' whose score {name}"):
-            Decoder(model, SearchSettings(), weights).prepare([["b"], ["a", "b"]])
+        check_refused(f"'a' whose score {name}", Decoder(model, SearchSettings(), weights).prepare, [["b"], ["a", "b"]])
         assert len(Decoder(model, SearchSettings(), weights).decode([["b"]])[0].trace.segmentation) == 1
         array[0] = before
 
@@ -185,5 +183,4 @@ def test_language_model_scores_that_are_not_finite_are_refused(order, value, tmp
     scores[np.nonzero((scores < 0) & (scores > -3))[0][0]] = value
     write_arrays(tmp_path / "lm" / FILE, arrays, arrays.meta)
     damaged = NgramModel.load(tmp_path / "lm", TARGET)
-    with pytest.raises(UserError, match="language model LM0"):
-        Decoder(replace(model, language_models=(damaged,)), SearchSettings(), weights)
+    check_refused("language model LM0", Decoder, replace(model, language_models=(damaged,)), SearchSettings(), weights)

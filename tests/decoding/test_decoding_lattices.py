@@ -17,11 +17,8 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 def described(lattice, vector):
     """(score, words) of every path under the weights, from the features of its arcs."""
     scores = lattice.features(np.arange(len(lattice.tails))) @ vector
-    words = lattice.spell()
-    return [
-        (float(sum(scores[a] for a in path)), tuple(w for a in path for w in words[a]))
-        for path in all_paths(lattice, 0)
-    ]
+    words, paths = lattice.spell(), all_paths(lattice, 0)
+    return [(float(sum(scores[a] for a in path)), tuple(w for a in path for w in words[a])) for path in paths]
 
 
 def assert_same_paths(found, expected, tolerance=1e-3):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world, read_positions, word_scores
+from refusals import check_refused
 from test_decoding_search import search_all
 from tiny_models import EVERYTHING, TARGET
 
@@ -13,7 +14,6 @@ from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, mode
 from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists
 from neural_smt.decoding.scorers.recurrent import RecurrentFeature, RecurrentSearch
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
@@ -140,8 +140,7 @@ def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path):
     lattices, _ = linked_lattices(8)
     lattices.save(tmp_path / "lattices")
     write_lines(tmp_path / "lattices" / "words.txt", lattices.vocabulary.words)
-    with pytest.raises(UserError, match=r"damaged \(its words are not those of words\.txt\)"):
-        AlignedLattices.load(tmp_path / "lattices")
+    check_refused(r"damaged \(its words are not those of words\.txt\)", AlignedLattices.load, tmp_path / "lattices")
 
 
 def test_the_first_of_equal_paths_leads_whatever_rounding_makes_of_them() -> None:
@@ -216,8 +215,7 @@ def test_batches_and_threads_do_not_matter(monkeypatch):
 
 def test_lattices_of_a_search_are_refused():
     _, decoder = make(4, "none", 1, NARROW)
-    with pytest.raises(UserError, match="lattices cannot hold a recurrent model's scores"):
-        decoder.lattices(SENTENCES)
+    check_refused("lattices cannot hold a recurrent model's scores", decoder.lattices, SENTENCES)
 
 
 def test_a_hypothesis_is_scored_after_those_that_it_extends(monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from recurrent_reference import reference_scores
 from recurrent_world import MODEL, SENTENCES, linked_lattices
+from refusals import check_refused
 from tiny_models import TARGET, save_reranker, save_system
 
 from neural_smt.decoding.features import Weights
@@ -14,7 +15,6 @@ from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles, rescore_lattices
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.decoding.steps import decode
-from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
 from neural_smt.networks.folder import Trained
@@ -122,14 +122,10 @@ def test_what_does_not_belong_together_is_refused(folder, tmp_path):
         (INFORMED, "5 lines", {"text": folder / "short"}),
         (INFORMED | {"representation": "other"}, "another representation", {"text": folder / "text"}),
     ):
-        with pytest.raises(UserError, match=message):
-            rescored(folder, tmp_path, network, **changes)
-    with pytest.raises(UserError, match="density"):
-        searched(folder, tmp_path / "x", -1)
-    with pytest.raises(UserError, match="of 6 sentences"):
-        measure_oracles(
-            lattices=folder / "lattices", reference=folder / "short", sizes=[2], table=tmp_path / "table.csv"
-        )
+        check_refused(message, rescored, folder, tmp_path, network, **changes)
+    check_refused("density", searched, folder, tmp_path / "x", -1)
+    files = {"lattices": folder / "lattices", "reference": folder / "short", "table": tmp_path / "table.csv"}
+    check_refused("of 6 sentences", measure_oracles, **files, sizes=[2])
 
 
 def test_a_network_of_a_search_fits(folder):
@@ -147,11 +143,9 @@ def test_a_network_of_a_search_fits(folder):
         (ALONE | {"representation": "representation"}, "leave out the representation"),
         ({"model": "informed"}, "name the representation"),
     ):
-        with pytest.raises(UserError, match=message):
-            load(network)
+        check_refused(message, load, network)
     for kind in ("attention", "unheard_of"):
-        with pytest.raises(UserError, match=f"kind '{kind}' scores no words in a search"):
-            load(ALONE, kind)
+        check_refused(f"kind '{kind}' scores no words in a search", load, ALONE, kind)
 
 
 def test_oracles_are_written_as_a_table(folder, tmp_path):

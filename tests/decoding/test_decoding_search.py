@@ -30,16 +30,12 @@ def search_all(algorithm: str, limit: int = 6) -> Settings:
 def assert_lists_equal(translation, expected, limit):
     """The same scores in the same order, and the same derivations wherever scores do not tie."""
     assert len(translation.nbest) == min(limit, len(expected))
-    np.testing.assert_allclose(
-        [entry.score for entry in translation.nbest], [e.score for e in expected[:limit]], rtol=1e-5, atol=1e-4
-    )
+    scores = [[entry.score for entry in part] for part in (translation.nbest, expected[:limit])]
+    np.testing.assert_allclose(*scores, rtol=1e-5, atol=1e-4)
     remaining = list(expected)
     for entry in translation.nbest:
-        found = [
-            e
-            for e in remaining
-            if e.tokens == tuple(entry.tokens) and np.allclose(e.features, entry.features, rtol=1e-4, atol=1e-4)
-        ]
+        alike = [e for e in remaining if e.tokens == tuple(entry.tokens)]
+        found = [e for e in alike if np.allclose(e.features, entry.features, rtol=1e-4, atol=1e-4)]
         assert found, f"{entry} is no derivation"
         remaining.remove(found[0])
     assert translation.tokens == translation.nbest[0].tokens

@@ -262,11 +262,8 @@ def decode_in_shards(
 
 def untimed(content: Mapping[str, Any]) -> dict[str, Any]:
     """Statistics without what may differ between runs."""
-    return {
-        key: untimed(value) if isinstance(value, Mapping) else value
-        for key, value in content.items()
-        if key not in TIMES
-    }
+    kept = {key: value for key, value in content.items() if key not in TIMES}
+    return {key: untimed(value) if isinstance(value, Mapping) else value for key, value in kept.items()}
 
 
 def score_in_shards(files: Mapping[str, Any], folder: Path, count: int) -> list[Path]:

@@ -39,9 +39,5 @@ def test_files_and_coverage(tmp_path: Path) -> None:
     assert Vocabulary.load(tmp_path / "short.en").words == [*RESERVED, "a"]
     assert Vocabulary.load(tmp_path / "short.fr").words == [*RESERVED, "x"]
     rows = {(r["set"], r["side"]): (r["running_words"], r["covered"]) for r in read_csv(table)}
-    assert rows == {
-        ("train", "source"): ("5", "3"),
-        ("train", "target"): ("3", "2"),
-        ("dev", "source"): ("2", "1"),
-        ("dev", "target"): ("0", "0"),
-    }
+    train = {("train", "source"): ("5", "3"), ("train", "target"): ("3", "2")}
+    assert rows == train | {("dev", "source"): ("2", "1"), ("dev", "target"): ("0", "0")}

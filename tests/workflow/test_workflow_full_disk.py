@@ -161,9 +161,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_says_it_in_one_sentence(
-    disk: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_say_a_sentence(disk: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.gz"
     text.write_bytes(gzip.compress("\n".join(words(9000)).encode()))
     arguments = COMMANDS[command].format(text=text, disk=disk, folder=tmp_path).split()

@@ -44,10 +44,8 @@ def set_up(checkout: Path) -> None:
 
 def run_in_shell(command: str, checkout: Path, **options) -> subprocess.Popen[str]:
     """Start what a person types; what it writes to its standard output can be read."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout / "pkg")}
-    return subprocess.Popen(
-        ["bash", "-c", command], cwd=checkout, env=environment, text=True, stdout=subprocess.PIPE, **options
-    )
+    options |= {"cwd": checkout, "env": {**os.environ, "PYTHONPATH": str(checkout / "pkg")}}
+    return subprocess.Popen(["bash", "-c", command], text=True, stdout=subprocess.PIPE, **options)
 
 
 TRANSLATING = [command for command in shown_commands() if re.search("neural-smt (translate|serve|pack) ", command)]

@@ -117,9 +117,7 @@ def test_the_next_run_waits_for_jobs_that_still_end(start: Callable[..., Started
 
 
 @pytest.mark.parametrize(("other", "killed"), [("tiny", 0), ("tiny elsewhere", 0), ("tiny elsewhere", 1)])
-def test_locks_of_live_runs_and_of_jobs_elsewhere_stay(
-    start: Callable[..., Started], tmp_path: Path, other: str, killed: int
-) -> None:
+def test_locks_of_what_may_live_stay(start: Callable[..., Started], tmp_path: Path, other: str, killed: int) -> None:
     runs = [start(RUN, name)[0] for name in ("tiny", other)]
     dead = runs.pop(killed)
     dead.kill()

@@ -110,11 +110,9 @@ def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:
     """Scores beside the paper's, a row for each of its rows that an experiment has."""
     rows = list(bleu.index.unique("system"))
-    columns = [
-        ("Row", paper["label"][rows]),
-        ("Paper: dev", texts(paper["dev"][rows], ".2f")),
-        ("test", texts(paper["test"][rows], ".2f")),
-    ]
+    columns = [("Row", paper["label"][rows])]
+    headings = {"dev": "Paper: dev", "test": "test"}
+    columns += [(heading, texts(paper[name][rows], ".2f")) for name, heading in headings.items()]
     for name in set_names(bleu):
         columns.append((f"{name}: sacreBLEU", score_texts(bleu, rows, name)))
         columns.append(("tokens", score_texts(bleu, rows, name, "tokenised")))
@@ -123,7 +121,5 @@ def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:
 
 def verdicts(steps: pd.DataFrame) -> list[str]:
     """In words, whether each step is the paper's, and whether chance explains it."""
-    return [
-        f"{holds}, but not significant" if p_value >= SIGNIFICANT else holds
-        for holds, p_value in zip(steps["holds"], steps["p_value"], strict=True)
-    ]
+    chance = steps["p_value"] >= SIGNIFICANT
+    return steps["holds"].where(~chance, steps["holds"] + ", but not significant").tolist()

@@ -61,10 +61,9 @@ def draw_lattice(lattice: DrawnLattice) -> tuple[Figure, dict[str, str]]:
     clean(axes, "x")
     axes.spines["left"].set_visible(False)
     # a node stands beside the best arc that it belongs to
-    heights = [
-        min(own[number] for number, arc in enumerate(lattice.arcs) if node in (arc.tail, arc.head))
-        for node in range(len(lattice.covered))
-    ]
+    arcs = [*zip(own, lattice.arcs, strict=True)]
+    nodes = range(len(lattice.covered))
+    heights = [min(lane for lane, arc in arcs if node in (arc.tail, arc.head)) for node in nodes]
     titles = {}
     for number in sorted(range(len(own)), key=lambda number: -lattice.arcs[number].behind):
         arc = lattice.arcs[number]

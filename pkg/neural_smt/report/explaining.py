@@ -62,9 +62,8 @@ def _with_attention(
         best = hypotheses[0]
         weights = attention_weights(translator.network.model, source, best.words) if number == drawn else []
         links = [list(link) for link in best.links(len(source))]
-        explained.append(
-            Explained(spelled(source), spelled(translator.network.tokens(best, source)), [], links, weights)
-        )
+        target = spelled(translator.network.tokens(best, source))
+        explained.append(Explained(spelled(source), target, [], links, weights))
     return explained
 
 

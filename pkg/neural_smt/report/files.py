@@ -286,9 +286,8 @@ class ReportFiles(Layout):
         """A part of the report, numbered among those that have ``pages`` (by default all of this report)."""
         declared, shown = read_pages(), self.pages() if pages is None else pages
         # sentences are always shown
-        parts = sorted(
-            {declared[name]["part"] for name in ("translations", *(shown.keys() & declared.keys()))} | {part}
-        )
+        names = {"translations"} | (shown.keys() & declared.keys())
+        parts = sorted({declared[name]["part"] for name in names} | {part})
         return f"{parts.index(part) + 1} {part.partition(' ')[2]}"
 
 

@@ -122,9 +122,8 @@ def _shown(path: Path, name: str, values: pd.Series, number_format: str) -> list
         try:
             texts([text], number_format)
         except ValueError:
-            raise UserError(
-                f"{path}: the column {name} holds {text!r}, which is not a number; make the table again"
-            ) from None
+            fault = f"the column {name} holds {text!r}, which is not a number"
+            raise UserError(f"{path}: {fault}; make the table again") from None
     return texts(values, number_format)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import compress, groupby
 from pathlib import Path
 
 import numpy as np
@@ -203,9 +203,7 @@ def mark_differences(text: str, reference: str, baseline: str | None = None) -> 
     """
     words = text.split()
     against = [differing(text, reference), [False] * len(words) if baseline is None else differing(text, baseline)]
-    kinds = [
-        " ".join(name for name, flag in zip("rb", flags, strict=True) if flag) for flags in zip(*against, strict=True)
-    ]
+    kinds = [" ".join(compress("rb", flags)) for flags in zip(*against, strict=True)]
     groups = groupby(zip(kinds, words, strict=True), key=lambda pair: pair[0])
     return [(kind, " ".join(word for _, word in group)) for kind, group in groups]
 
