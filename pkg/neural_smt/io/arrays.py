@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple
@@ -106,7 +107,8 @@ def read_arrays(
         with open(path, "rb") as stream:
             found = os.fstat(stream.fileno())
             places, meta = _read_header(stream, found.st_size)
-            arrays = Arrays(path, _section(path, meta, advice), advice, not (trusted and _remembered(path, found)))
+            said = json.loads(meta, object_pairs_hook=partial(Section, place=str(path), advice=advice))
+            arrays = Arrays(path, said, advice, not (trusted and _remembered(path, found)))
             whole = np.memmap(stream, np.uint8, "r") if mapped and found.st_size > _SMALL else None
             for name in places if names is None else names:
                 if name not in places:
@@ -124,15 +126,6 @@ def read_arrays(
         raise UserError(f"{path}: cannot be read ({error.strerror or error}); {advice}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: damaged ({error}); {advice}") from None
-
-
-def _section(path: Path, meta: str, advice: str) -> Any:
-    def made(values: list[tuple[str, Any]]) -> Section:
-        section = Section(values)
-        section.place, section.advice = str(path), advice
-        return section
-
-    return json.loads(meta, object_pairs_hook=made)
 
 
 def _read(stream: IO[bytes], place: _Place) -> np.ndarray:

@@ -11,6 +11,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -201,13 +202,7 @@ def read_object(path: Path, advice: str = MAKE_AGAIN) -> dict[str, Any]:
     """Parse a JSON file that holds an object; ``UserError`` also for another value, and for a key that is asked for
     but is not there, with this advice.
     """
-
-    def section(values: list[tuple[str, Any]]) -> Section:
-        made = Section(values)
-        made.place, made.advice = str(path), advice
-        return made
-
-    content = _parse_json(path, section)
+    content = _parse_json(path, partial(Section, place=str(path), advice=advice))
     if not isinstance(content, dict):
         raise UserError(f"{path}: holds no JSON object; {advice}")
     return content
@@ -328,8 +323,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
             elif len(row) != len(header):
                 raise csv.Error(f"{len(row)} cells under a header of {len(header)}")
             else:
-                table.append(Section(zip(header, row, strict=True)))
-                table[-1].place, table[-1].advice = f"{path}, line {rows.line_num}", MAKE_AGAIN
+                table.append(Section(zip(header, row, strict=True), f"{path}, line {rows.line_num}", MAKE_AGAIN))
     except csv.Error as error:
         raise UserError(f"{path}, line {rows.line_num}: not a row of a CSV table ({error}); {MAKE_AGAIN}") from None
     return table

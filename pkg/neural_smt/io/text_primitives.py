@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.lookup_primitives import empty_slots
+from neural_smt.io.lookup_primitives import empty_slots, find_list
 from neural_smt.jit import kernel, leaf, mix
 
 _SPACE, _TAB, _NEWLINE, _RETURN = 32, 9, 10, 13
@@ -135,21 +135,7 @@ def find_word(words: Words, text: np.ndarray, start: int, end: int) -> int:
     key = np.uint64(0xCBF29CE484222325)  # FNV-1a
     for i in range(start, end):
         key = (key ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
-    mask = np.uint64(len(words.slots) - 1)
-    slot = mix(key) & mask
-    while True:
-        number = words.slots[slot]
-        if number < 0:
-            return np.int64(slot)
-        first = words.offsets[number]
-        same = words.offsets[number + 1] - first == end - start
-        i = 0
-        while same and i < end - start:
-            same = words.letters[first + i] == text[start + i]
-            i += 1
-        if same:
-            return np.int64(slot)
-        slot = (slot + np.uint64(1)) & mask
+    return np.int64(find_list(words.slots, words.letters, words.offsets, text, start, end, mix(key)))
 
 
 @leaf

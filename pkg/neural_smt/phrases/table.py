@@ -78,7 +78,7 @@ class PhraseTable(Entries):
     def __post_init__(self) -> None:
         if self.source_index is None:
             slots = empty_slots(len(self.source))
-            add_lists(slots, self.source.values, self.source.offsets, 0)
+            add_lists(slots, *self.source.arrays)
             object.__setattr__(self, "source_index", slots)
 
     def __len__(self) -> int:
