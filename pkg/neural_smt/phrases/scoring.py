@@ -15,7 +15,7 @@ from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.io.sorting import sort_pairs
 from neural_smt.jit import kernel, leaf
-from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
+from neural_smt.phrases.extraction import ExtractedPairs, run_ranges
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
@@ -164,8 +164,7 @@ def consolidate_pairs(pairs: ExtractedPairs, threads: int = 1) -> ConsolidatedPa
         np.empty(entries, dtype=np.uint64),
     )
     occurrences = pairs.target, pairs.links, pairs.orientation
-    ranges = split_evenly(offsets, threads)
-    run_ranges(_consolidate_range, ranges, threads, order, offsets, occurrences, target_counts, out)
+    run_ranges(_consolidate_range, offsets, threads, order, offsets, occurrences, target_counts, out)
     return out
 
 
@@ -260,7 +259,7 @@ def lexical_weights(
         (*rows, lexical.target_given_source, lexical.target_given_null),
     )
     arrays = source.arrays, entry_offsets, target.arrays, links, given, weights
-    run_ranges(_weigh_range, split_evenly(entry_offsets, threads), threads, *arrays)
+    run_ranges(_weigh_range, entry_offsets, threads, *arrays)
     return weights
 
 

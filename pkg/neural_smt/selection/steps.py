@@ -16,17 +16,8 @@ from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_lines, read_parallel, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
-from neural_smt.io.tables import write_rows
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
-from neural_smt.selection.curve import (
-    COLUMNS,
-    PoolModels,
-    chosen_fraction,
-    curve_rows,
-    draw_curve,
-    lines_of,
-    plot_curve,
-)
+from neural_smt.selection.curve import PoolModels, chosen_fraction, draw_curve, lines_of, write_curve
 from neural_smt.shards import Shard
 
 logger = logging.getLogger(__name__)
@@ -113,8 +104,7 @@ def select(
         logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * chosen)
     _write_sides(output, inside if len(pool) > 1 else [], sides, kept)
     write_lines(scores, (f"{value:.6f}\t{int(flag)}" for value, flag in zip(values, kept, strict=True)))
-    write_rows(curve, COLUMNS, curve_rows(drawn))
-    plot_curve(drawn, title, plot)
+    write_curve(curve, plot, drawn, title)
 
 
 def take(
