@@ -13,10 +13,11 @@ from matplotlib.transforms import Bbox
 from scipy.spatial import cKDTree
 from scipy.stats import spearmanr
 
-from neural_smt.analysis.phrase_tables import direct_scores, scored_table
+from neural_smt.analysis.phrase_tables import direct_scores
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.plots import COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
+from neural_smt.phrases.table import PhraseTable, load_column
 from neural_smt.vocabulary import spelled
 
 NEIGHBOURS = 24
@@ -167,7 +168,8 @@ def plot_pair_scores(
 ) -> None:
     """Draw the network's scores of phrase pairs against those of the translation model (Figure 3)."""
     chosen = section_settings("analysis", settings)
-    table, scores, _ = scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
+    table, _ = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
+    scores = load_column(column, table)
     entries = np.random.default_rng(seed).choice(len(table), min(chosen.pairs, len(table)), replace=False)
     entries.sort()
     network, extracted = np.asarray(scores[entries], dtype=np.float64), np.asarray(table.counts[entries, 1])

@@ -40,12 +40,8 @@ class Kind:
 
 def phrase_pairs(layout: "Layout", name: str) -> Inputs:
     """The extracted phrase table, with the shortlists of both languages."""
-    sides = {"source": layout.source, "target": layout.target}
-    return {
-        "phrase_table": f"{layout.folder}/phrases/table",
-        **{f"{side}_vocabulary": layout.vocabulary(language) for side, language in sides.items()},
-        **{f"{side}_shortlist": layout.shortlist(language) for side, language in sides.items()},
-    }
+    shortlists = {f"{side}_shortlist": layout.shortlist(language) for side, language in layout.sides.items()}
+    return {"phrase_table": f"{layout.folder}/phrases/table", **layout.vocabularies, **shortlists}
 
 
 def target_text(layout: "Layout", name: str) -> Inputs:
@@ -97,8 +93,7 @@ def joint_sets(layout: "Layout", name: str) -> Inputs:
 
 def parallel_text(layout: "Layout", name: str) -> Inputs:
     """The training text, and the dev set that perplexity is measured with meanwhile, with their target vocabularies."""
-    settings, dev = layout.networks[name], layout.config["corpus"]["dev"]
-    sides = {"source": layout.source, "target": layout.target}
+    settings, dev, sides = layout.networks[name], layout.config["corpus"]["dev"], layout.sides
     vocabulary = settings["vocabulary"]
     return {
         **{f"{side}_vocabulary": layout.network_vocabulary(settings[f"{side}_words"], sides[side]) for side in sides},

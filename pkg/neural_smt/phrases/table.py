@@ -22,6 +22,9 @@ Kind = TypeVar("Kind")
 
 SIDES = "source", "target"
 
+DIRECT = 2
+"""The column of p(e|f), direct translation probability, among the scores."""
+
 _PIECE = 1 << 20
 """Links that are looked at together."""
 
