@@ -20,7 +20,7 @@ from neural_smt.alignment.pharaoh import count_pairs, read_aligned, read_alignme
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_parallel
+from neural_smt.io.files import check_as_long, read_parallel
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
@@ -105,11 +105,7 @@ def _align(source: list[str], target: list[str], settings: dict[str, Any], backw
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
     directions = read_alignments(forward), read_alignments(backward)
-    if len(directions[0]) != len(directions[1]):
-        raise UserError(
-            f"{forward} has {len(directions[0])} lines but {backward} has {len(directions[1])}; "
-            "align both directions of the same text"
-        )
+    check_as_long(forward, backward, *map(len, directions), "align both directions of the same text")
     alignments = symmetrise_alignments(*directions, heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)

@@ -174,17 +174,17 @@ def decode_lines(path: Path, data: bytes, before: int = 0) -> list[str]:
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     """Read two files that must have the same number of lines; ``UserError`` when they do not."""
     sides = read_lines(source), read_lines(target)
-    if len(sides[0]) != len(sides[1]):
-        raise unequal_lengths(source, len(sides[0]), target, len(sides[1]))
+    check_as_long(source, target, len(sides[0]), len(sides[1]))
     return sides
 
 
-def unequal_lengths(source: Path, source_lines: int, target: Path, target_lines: int) -> UserError:
-    """What is wrong where the two sides of a text differ in their lines."""
-    return UserError(
-        f"{source} has {source_lines} lines but {target} has {target_lines}; "
-        "line i of one must be the translation of line i of the other"
-    )
+_TRANSLATIONS = "line i of one must be the translation of line i of the other"
+
+
+def check_as_long(one: Path, other: Path, lines: int, other_lines: int, advice: str = _TRANSLATIONS) -> None:
+    """Raise ``UserError``, with this advice, unless two texts of so many lines have as many."""
+    if lines != other_lines:
+        raise UserError(f"{one} has {lines} lines but {other} has {other_lines}; {advice}")
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
