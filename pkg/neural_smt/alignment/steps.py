@@ -133,9 +133,7 @@ def _eflomal(source: list[str], target: list[str], settings: dict[str, Any], bac
     try:
         import eflomal
     except ImportError:
-        raise UserError(
-            "the aligner eflomal is not installed; pip install eflomal, or set aligner: fast_align"
-        ) from None
+        raise UserError("eflomal is not installed; pip install eflomal, or set aligner: fast_align") from None
     names = {"samplers": "n_samplers", "length": "rel_iterations"}
     aligner = eflomal.Aligner(**{names.get(name, name): value for name, value in settings.items()})
     with tempfile.TemporaryDirectory(prefix="eflomal.") as folder:

@@ -59,9 +59,8 @@ def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, 
         panels = [figure.add_subplot(grid[number // 2, number % 2]) for number in range(1, len(regions) + 1)]
         whole.scatter(places[:, 0], places[:, 1], s=4, color=GREY, linewidths=0)
         for region, colour in zip(regions, COLOURS, strict=False):
-            whole.add_patch(
-                Rectangle(region[:2], region.side, region.side, fill=False, edgecolor=colour, linewidth=1.8)
-            )
+            square = Rectangle(region[:2], region.side, region.side, fill=False, edgecolor=colour, linewidth=1.8)
+            whole.add_patch(square)
         whole.set_title(f"{title}: {len(words):,} points", fontsize=11)
         for axes, region, colour in zip(panels, regions, COLOURS, strict=False):
             _zoom(axes, places, region, colour)

@@ -104,13 +104,11 @@ def parallel_text(layout: "Layout", name: str) -> Inputs:
     }
 
 
+_QUICK = ("encoder_decoder", "cslm")
+
 KINDS = {
-    "encoder_decoder": Kind(
-        "RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=("encoder_decoder", "cslm")
-    ),
-    "cslm": Kind(
-        "CSLM", target_text, dev_text, scores=("search", "lists", "lattices"), beside=("encoder_decoder", "cslm")
-    ),
+    "encoder_decoder": Kind("RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=_QUICK),
+    "cslm": Kind("CSLM", target_text, dev_text, scores=("search", "lists", "lattices"), beside=_QUICK),
     "recurrent": Kind(
         "Recurrent model", joint_text, joint_sets, scores=("search", "lattices", "lists"), role=("language", "input")
     ),

@@ -241,9 +241,7 @@ def _first_contexts(count: Column, block: int) -> np.ndarray:
     return np.unique(np.concatenate(first))
 
 
-def _split(
-    tokens: Column, rows: Column, order: int, first: np.ndarray, folder: Path | None, block: int
-) -> list[Column]:
+def _split(tokens: Column, rows: Column, n: int, first: np.ndarray, folder: Path | None, block: int) -> list[Column]:
     """Positions at which an n-gram ends, rising, in one column for each range of contexts."""
     buckets = [Column(folder, f"bucket{number}", np.int64) for number in range(len(first))]
     begin, ahead = 0, np.zeros(1, dtype=np.int32)  # where the sentence starts, and the row before the block
@@ -251,7 +249,7 @@ def _split(
         position = np.arange(start, stop)
         begins = np.maximum.accumulate(np.where(tokens[start:stop] == BOS, position, begin))
         begin = int(begins[-1])
-        ends = np.flatnonzero(position - begins >= order - 1)
+        ends = np.flatnonzero(position - begins >= n - 1)
         if len(buckets) == 1:
             buckets[0].append(start + ends)
             continue

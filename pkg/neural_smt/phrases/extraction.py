@@ -265,11 +265,9 @@ def check_pairs(pairs: int) -> None:
         )
 
 
-def extract_pairs(
-    source: Ragged, target: Ragged, alignments: Ragged, max_length: int, threads: int = 1
-) -> ExtractedPairs:
+def extract_pairs(source: Ragged, target: Ragged, links: Ragged, max_length: int, threads: int = 1) -> ExtractedPairs:
     """Extract all phrase pairs as ``extract_spans`` does, and number their phrases."""
-    out, offsets = extract_spans(source, target, alignments, max_length, threads)
+    out, offsets = extract_spans(source, target, links, max_length, threads)
     sides = (source, Ragged(out.source_spans, offsets)), (target, Ragged(out.target_spans, offsets))
     phrases = in_threads(lambda side: intern_parts([side], max_length), sides, min(threads, 2))
     return ExtractedPairs(*out, *phrases)

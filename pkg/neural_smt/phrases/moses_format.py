@@ -160,9 +160,7 @@ class MosesText:
         if values[missing] < 0:
             line = int(np.searchsorted(phrases.offsets, missing, side="right"))
             word = self.words[phrases.values[missing]]
-            raise UserError(
-                f"{self.path}, line {line}: {word!r} is not in the {side} vocabulary; use that of the table"
-            )
+            raise UserError(f"{self.path}, line {line}: {word!r} is not in the {side} vocabulary; use the table's own")
         return Ragged(values, phrases.offsets)
 
 
@@ -198,9 +196,7 @@ def _match_rows(rows: MosesRows, others: MosesRows, path: Path, reordering_path:
     place = np.minimum(np.searchsorted(ordered, pairs[: len(rows)]), len(ordered) - 1)
     found = ordered[place] == pairs[: len(rows)]
     if not found.any():
-        raise UserError(
-            f"{reordering_path}: has none of the phrase pairs of {path}; give the reordering table made with it"
-        )
+        raise UserError(f"{reordering_path}: has no phrase pair of {path}; give the reordering table made with it")
     if len(others) > found.sum():
         log.info("%s: %d rows are of pairs outside the phrase table", reordering_path, len(others) - found.sum())
     reordering = np.ones((len(rows), ORIENTATIONS), dtype=np.float32)

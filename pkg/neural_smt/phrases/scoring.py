@@ -21,10 +21,8 @@ from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
-_SETS_IN_ORDER = sorted(
-    range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1]
-)
-_RANK_OF_SET = np.argsort(_SETS_IN_ORDER).astype(np.uint64)
+_SETS = sorted(range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1])
+_RANK_OF_SET = np.argsort(_SETS).astype(np.uint64)
 """The place of each set of source positions (bits) among all, compared as ascending sequences."""
 
 

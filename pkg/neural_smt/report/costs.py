@@ -29,9 +29,7 @@ def read_jobs(paths: Iterable[Path]) -> pd.DataFrame:
     for path in map(Path, paths):
         benchmark = BenchmarkPath.of(path)
         if benchmark is None:
-            raise UserError(
-                f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake"
-            )
+            raise UserError(f"{path}: not below benchmarks/<stage>, so of no known stage; give files of Snakemake")
         rows.append((benchmark.stage, benchmark.rule, *read_benchmark(path)))
     return pd.DataFrame(rows, columns=["stage", "rule", "seconds", "cpu_seconds", "memory"])
 
@@ -94,9 +92,7 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
     them.
     """
     if len(benchmarks) < 2:
-        raise UserError(
-            "scaling: one number of pairs shows no growth; give systems with two or more numbers of 'pairs'"
-        )
+        raise UserError("scaling: one number of pairs shows no growth; give systems with several numbers of 'pairs'")
     jobs = pd.concat([read_jobs(files).assign(pairs=pairs) for pairs, files in sorted(benchmarks.items())])
     table = pd.concat([summed(part, ["pairs", "stage"]) for part in (jobs, jobs.assign(stage=TOTAL))])
     table = table.sort_values("pairs", kind="stable").sort_values("stage", key=in_order, kind="stable")

@@ -95,9 +95,7 @@ def propose_table(
         kept[: len(old)] = np.isin(keys[: len(old)], keys[len(old) :]) | ~np.isin(row_source[: len(old)], new_source)
     rows = np.flatnonzero(kept)
     if len(rows) == 0:
-        raise UserError(
-            "no phrase of the text is in the phrase table or known to the network; check the text's language"
-        )
+        raise UserError("no phrase of the text is in the table or known to the network; check the text's language")
     used, sources_of = np.unique(row_source[rows], return_inverse=True)
     order, entry_offsets = sort_pairs(sources_of.astype(np.int32), row_target[rows], len(used), len(targets))
     rows = rows[order]

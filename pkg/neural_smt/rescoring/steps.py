@@ -57,9 +57,7 @@ class Blocks:
             self.count = len(starts)
 
     def __getitem__(self, number: int) -> tuple[np.ndarray, Ragged, Ragged]:
-        rows = (
-            np.flatnonzero(self.block_of == number) if self.backward else np.arange(*self.bounds[number : number + 2])
-        )
+        rows = np.flatnonzero(self.block_of == number) if self.backward else np.arange(*self.bounds[number:][:2])
         sources = np.searchsorted(self.table.entry_offsets, rows, side="right") - 1
         pair = self._phrases(self.table.source, sources, 0), self._phrases(self.table.target, rows, 1)
         return rows, *(pair[::-1] if self.backward else pair)

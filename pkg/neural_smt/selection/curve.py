@@ -117,10 +117,8 @@ def draw_curve(
         best = models.measure(ranking[: lines_of(fraction, len(ranking))])
         generators = (np.random.default_rng([seed, number]) for number in range(random_samples))
         samples = [models.measure(models.rows_with_words(best[1], generator)) for generator in generators]
-        means = [np.mean(samples, axis=0).tolist()] if samples else []
-        return [
-            Point(name, fraction, *found) for name, found in zip(("selected", "random"), (best, *means), strict=False)
-        ]
+        points = [Point("selected", fraction, *best)]
+        return points + ([Point("random", fraction, *np.mean(samples, axis=0).tolist())] if samples else [])
 
     with ThreadPoolExecutor(max_workers=threads) as executor:
         wanted = sorted({float(fraction) for fraction in fractions})
