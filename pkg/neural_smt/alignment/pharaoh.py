@@ -12,7 +12,7 @@ from neural_smt.io.files import atomic, check_as_long, open_text
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import count_lines, count_parallel, stream_lines
 from neural_smt.jit import kernel
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import Vocabularies
 
 LARGEST_INDEX = np.iinfo(np.int16).max
 """Word positions are int16, so a sentence has at most 32,768 words."""
@@ -172,7 +172,7 @@ def count_pairs(source: Path, target: Path, alignment: Path) -> int:
 
 
 def read_aligned(
-    source: Path, target: Path, alignment: Path, vocabularies: tuple[Vocabulary, Vocabulary], part: range | None = None
+    source: Path, target: Path, alignment: Path, vocabularies: Vocabularies, part: range | None = None
 ) -> AlignedText:
     """The sentence pairs of three files, or those on some lines (from 0); no others are in memory.
 

@@ -14,7 +14,7 @@ from neural_smt.io.tables import formatted, write_frame
 from neural_smt.phrases.table import DIRECT, PhraseTable, load_column
 from neural_smt.report.pages import to_html, write_page
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.vocabulary import UNK, Vocabulary
+from neural_smt.vocabulary import UNK, Vocabularies
 
 if TYPE_CHECKING:
     from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -132,10 +132,7 @@ def direct_scores(table: PhraseTable, entries: np.ndarray | slice = slice(None))
 
 
 def preferred(
-    table: PhraseTable,
-    column: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    table: PhraseTable, column: np.ndarray, groups: Mapping[str, np.ndarray], vocabularies: Vocabularies
 ) -> pd.DataFrame:
     """The three target phrases of the table that translation model and network score highest, for each source phrase:
     a row of ``PREFERRED`` for each.

@@ -191,10 +191,8 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
         style = {"s": 5, "alpha": 0.6, "linewidths": 0, "rasterized": True, **colours}
         points = right.scatter(network[order], translation[order], c=extracted[order], **style)
         figure.colorbar(points, ax=right, label="times the source phrase was extracted")
-        for axes, title in (
-            (left, f"{len(network):,} phrase pairs, rank correlation {correlation:.2f}"),
-            (right, "the same pairs by frequency"),
-        ):
+        titles = f"{len(network):,} phrase pairs, rank correlation {correlation:.2f}", "the same pairs by frequency"
+        for axes, title in zip((left, right), titles, strict=True):
             axes.set_xlabel("network, log p(target | source) (nats)")
             axes.set_title(title, fontsize=10)
             clean(axes)

@@ -293,12 +293,8 @@ def score_pairs(
     check_extracted(len(pairs))
     consolidated = consolidate_pairs(pairs, threads)
     entries = score_entries(consolidated, pairs.source_phrases, pairs.target_phrases, lexical, smoothing, threads)
-    return PhraseTable(
-        **vars(entries),
-        source_digest=source_vocabulary.digest,
-        target_digest=target_vocabulary.digest,
-        max_length=max_length,
-    )
+    digests = {"source_digest": source_vocabulary.digest, "target_digest": target_vocabulary.digest}
+    return PhraseTable(**vars(entries), **digests, max_length=max_length)
 
 
 def check_extracted(pairs: int) -> None:

@@ -16,7 +16,7 @@ from neural_smt.io.ragged import Ragged, blocks
 from neural_smt.io.records import FILE, arrays_of, record_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import Vocabularies, Vocabulary
 
 Kind = TypeVar("Kind")
 
@@ -149,7 +149,7 @@ class PhraseTable(Entries):
         return table
 
     @classmethod
-    def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, tuple[Vocabulary, Vocabulary]]:
+    def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, Vocabularies]:
         """A table and the vocabularies of its ids, source first; ``UserError`` where it was made with others."""
         vocabularies = Vocabulary.load(source), Vocabulary.load(target)
         return cls.load(folder, vocabularies=vocabularies), vocabularies

@@ -27,7 +27,7 @@ from neural_smt.phrases.primitives import LONGEST_PHRASE
 from neural_smt.phrases.scoring import lexical_weights, unpack_links
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary import RESERVED, UNK, Vocabularies
 
 LONGEST_TARGET = LONGEST_PHRASE - 1
 """Longer proposals are left out: Moses' tables have phrases of up to seven words."""
@@ -53,7 +53,7 @@ def text_phrases(sentences: Ragged, max_length: int) -> Ragged:
 def propose_table(
     table: PhraseTable,
     model: Trained[EncoderDecoder],
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: Vocabularies,
     lexical: LexicalTable,
     sentences: Ragged,
     settings: Settings,
@@ -114,7 +114,7 @@ def propose_table(
 
 
 def _proposals(
-    model: Trained[EncoderDecoder], vocabularies: tuple[Vocabulary, Vocabulary], wanted: Ragged, settings: Settings
+    model: Trained[EncoderDecoder], vocabularies: Vocabularies, wanted: Ragged, settings: Settings
 ) -> tuple[Ragged, Ragged, np.ndarray]:
     """Pairs of source phrases that are wanted and target phrases that the network proposes for them, in ids of the
     vocabularies, and log p(target | source), float64 ``[n]``.

@@ -141,12 +141,12 @@ def join_columns(
     _write_column(output, statistics, scored, summed | {"device": costs[0]["device"]}, table)
 
 
+Part = tuple[np.ndarray, np.ndarray]
+"""Rows of a table and their scores."""
+
+
 def _write_column(
-    output: Path,
-    statistics: Path,
-    parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    cost: dict[str, Any],
-    table: PhraseTable,
+    output: Path, statistics: Path, parts: Iterable[Part], cost: dict[str, Any], table: PhraseTable
 ) -> None:
     """Write the scores of all rows in the order of the table, and what they cost, seconds of all shards together.
 

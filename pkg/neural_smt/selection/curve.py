@@ -172,11 +172,8 @@ def _draw(axes: Axes, curve: Sequence[Point], title: str) -> None:
     best = next(point for point in selected if point.fraction == chosen_fraction(curve))
     kept = f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}"
     small, star = {"marker": "o", "markersize": 3}, {"marker": "*", "markersize": 14, "linestyle": "none"}
-    for points, colour, label, style in (
-        (random, GREY, "random, as many words", small),
-        (selected, BLUE, "selected", small),
-        ([best], BLUE, kept, star),
-    ):
+    of_random = (random, GREY, "random, as many words", small)
+    for points, colour, label, style in (of_random, (selected, BLUE, "selected", small), ([best], BLUE, kept, star)):
         if points:
             x, y = [100 * point.fraction for point in points], [point.perplexity for point in points]
             axes.plot(x, y, color=colour, label=label, **style)

@@ -116,11 +116,8 @@ def combinations(settings: Settings, dictionary_sizes: list[int]) -> Iterator[tu
     dictionary_sizes: sizes n of V^D; the sizes of the other parts are those of ``settings``.
     """
     yield "V^P", None, settings.replace(dictionary=0, frequent=0)
-    for name, changes in (
-        ("V^D", {"phrases": 0, "frequent": 0}),
-        ("V^P + V^D", {"frequent": 0}),
-        ("V^P + V^D + V^T", {}),
-    ):
+    left_out = {"V^D": {"phrases": 0, "frequent": 0}, "V^P + V^D": {"frequent": 0}, "V^P + V^D + V^T": {}}
+    for name, changes in left_out.items():
         for top in dictionary_sizes:
             yield name, top, settings.replace(dictionary=top, **changes)
 
