@@ -7,7 +7,7 @@ offers no way to set it: two runs give slightly different links.
 import logging
 import os
 import tempfile
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -85,8 +85,7 @@ def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], li
     pairs = [read_parallel(source, target) for source, target in zip(sources, targets, strict=True)]
     if not any(line.strip() for line in pairs[0][0]):
         raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
-    source = [line for lines, _ in pairs for line in lines]
-    target = [line for _, lines in pairs for line in lines]
+    source, target = (list(chain.from_iterable(side)) for side in zip(*pairs, strict=True))
     return source, target, list(accumulate(len(lines) for lines, _ in pairs))
 
 

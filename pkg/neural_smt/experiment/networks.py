@@ -105,6 +105,7 @@ def parallel_text(layout: "Layout", name: str) -> Inputs:
 
 
 _QUICK = ("encoder_decoder", "cslm")
+"""Kinds that train side by side."""
 
 KINDS = {
     "encoder_decoder": Kind("RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=_QUICK),
@@ -165,9 +166,7 @@ def _inherited(networks: Networks, name: str) -> dict[str, Any]:
     for ancestor in reversed(base_chain(networks, name, "networks", "network")):
         kind, own = settings.get("kind"), networks[ancestor]
         if kind and own.get("kind", kind) != kind:
-            raise UserError(
-                f"networks.{ancestor}.kind: '{own['kind']}', but its base is of kind {kind}; name another base"
-            )
+            raise UserError(f"networks.{ancestor}.kind: '{own['kind']}', but its base is of kind {kind}; name another")
         settings |= deepcopy(own)
     if "kind" not in settings:
         raise UserError(f"networks.{name}: has neither kind nor base; give one, kinds are {', '.join(KINDS)}")

@@ -59,8 +59,7 @@ class NgramError(UserError):
             f"language model: the {len(ngram)}-gram of word ids {ngram} {reason}; "
             "the model is damaged, estimate it again"
         )
-        self.ngram = ngram
-        self.reason = reason
+        self.ngram, self.reason = ngram, reason
 
 
 def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise: bool = False) -> Automaton:

@@ -51,7 +51,7 @@ class Column:
         return np.asarray(np.memmap(self.path, self._kind, "c", shape=self._length)[rows])
 
     def write(self, start: int, rows: np.ndarray) -> None:
-        """Write rows over those of a file from ``start`` on."""
+        """Write rows of a file from ``start`` on, over those that are there."""
         with open(self.path, "r+b") as stream:
             stream.seek(start * self._kind.itemsize)
             stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
@@ -62,8 +62,7 @@ class Column:
             grown = np.concatenate([self._memory, rows]) if self._length else rows
             self._memory = np.asarray(grown, dtype=self.dtype)
         else:
-            with open(self.path, "ab") as stream:
-                stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
+            self.write(self._length, rows)
         self._length += len(rows)
 
     def remove(self) -> None:

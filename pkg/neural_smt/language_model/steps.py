@@ -96,9 +96,7 @@ def estimate_with_lmplz(
     """
     program = shutil.which("lmplz")
     if program is None:
-        raise UserError(
-            "language_model.estimator is lmplz, but no lmplz is on PATH; install KenLM or set the estimator to internal"
-        )
+        raise UserError("language_model.estimator: no lmplz is on PATH; install KenLM or set the estimator to internal")
     write_lines(scratch / "text", stream_texts(texts))
     command = [program, "-o", str(order), "-S", memory, "-T", f"{scratch}/", "--discount_fallback", "--skip_symbols"]
     command += ["--text", str(scratch / "text"), "--arpa", str(scratch / "arpa")]

@@ -304,24 +304,19 @@ def check_extracted(pairs: int) -> None:
 
 
 def score_entries(
-    pairs: ConsolidatedPairs,
-    source_phrases: Ragged,
-    target_phrases: Ragged,
-    lexical: LexicalTable,
-    smoothing: float,
-    threads: int = 1,
+    pairs: ConsolidatedPairs, source: Ragged, target: Ragged, lexical: LexicalTable, smoothing: float, threads: int = 1
 ) -> Entries:
     """Score consolidated pairs (see ``score_pairs``), whose counts must be those of all occurrences there are."""
-    target = gather_phrases(target_phrases, pairs.target)
-    scores = np.empty((len(target), 4), dtype=np.float32)
+    targets = gather_phrases(target, pairs.target)
+    scores = np.empty((len(targets), 4), dtype=np.float32)
     scores[:, 0] = pairs.counts[:, 2] / pairs.counts[:, 0]
     scores[:, 2] = pairs.counts[:, 2] / pairs.counts[:, 1]
     links = pairs.links_by_source, pairs.links_by_target
-    scores[:, 1::2] = lexical_weights(source_phrases, pairs.entry_offsets, target, links, lexical, threads)
+    scores[:, 1::2] = lexical_weights(source, pairs.entry_offsets, targets, links, lexical, threads)
     return Entries(
-        source=source_phrases,
+        source=source,
         entry_offsets=pairs.entry_offsets,
-        target=target,
+        target=targets,
         scores=scores,
         alignment=unpack_links(pairs.links_by_target),
         counts=pairs.counts,

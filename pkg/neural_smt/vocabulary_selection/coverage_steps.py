@@ -60,9 +60,7 @@ def measure_candidates(
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table)
     sizes = sorted({*dictionary_sizes, chosen.dictionary} - {0})
     if batch < 1 or min(sizes, default=0) < 1:
-        raise UserError(
-            f"coverage is measured with {dictionary_sizes} words of V^D and batches of {batch}; give 1 or more of each"
-        )
+        raise UserError(f"coverage of {dictionary_sizes} words of V^D, batches of {batch}; give 1 or more of each")
     rows = []
     for name, (source, target) in texts.items():
         lines, references = read_parallel(Path(source), Path(target))

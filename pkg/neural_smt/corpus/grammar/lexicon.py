@@ -268,13 +268,11 @@ class Derivation:
     """One sentence in the making: its dice, domain and topic, and what needs a cue."""
 
     def __init__(self, dice: Dice, domain: Settings):
-        self.dice = dice
-        self.domain = domain
+        self.dice, self.domain = dice, domain
         self.topic = dice.draw(domain.topics)
         self.depth = 0  # of clauses inside noun phrases
         self._keys = 0
-        self._ambiguous = False
-        self._cued = False
+        self._ambiguous = self._cued = False
 
     def key(self) -> int:
         """A key no other concept of the sentence has."""
