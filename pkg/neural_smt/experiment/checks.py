@@ -69,10 +69,8 @@ def _check_compared_classes(experiment: Systems) -> None:
         own = experiment.networks[name]
         others = [key for key in common | own if key not in ("classes", "base") and own.get(key) != common.get(key)]
         if others:
-            raise UserError(
-                f"report.word_classes: '{name}' differs from networks.recurrent in {', '.join(others)}; name models "
-                "that differ in their classes alone"
-            )
+            differs = f"'{name}' differs from networks.recurrent in {', '.join(others)}"
+            raise UserError(f"report.word_classes: {differs}; name models that differ in their classes alone")
 
 
 def _check_searched(experiment: Systems, name: str) -> None:

@@ -78,10 +78,8 @@ def joint_text(layout: "Layout", name: str) -> Inputs:
 
 def joint_sets(layout: "Layout", name: str) -> Inputs:
     """The dev set and the test sets, what a joint model reads beside them, and the text of an n-gram model."""
-    inputs = {
-        "training": [layout.text("train", layout.target)],
-        "texts": [layout.text(text, layout.target) for text in layout.sets],
-    }
+    training, texts = [layout.text("train", layout.target)], [layout.text(text, layout.target) for text in layout.sets]
+    inputs = {"training": training, "texts": texts}
     if "input" not in layout.networks[name]:
         return inputs
     return inputs | {

@@ -83,17 +83,10 @@ def remove_leftovers(path: Path, owned: bool = False) -> None:
         shape = _SHAPE.fullmatch(temporary.name)
         if shape is None or name not in (None, shape[3]):
             continue
-        if owned or (shape[1] == HOST and not _runs(int(shape[2]))):
+        import psutil  # takes a while to load, and most often nothing is left over
+
+        if owned or (shape[1] == HOST and not psutil.pid_exists(int(shape[2]))):
             _delete(temporary)
-
-
-def _runs(process: int) -> bool:
-    """Whether there is a process of this number; it may belong to another user."""
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 def _delete(path: Path) -> None:

@@ -202,10 +202,8 @@ def arpa_model(path: Path, tables: Sequence[NgramTable], own: Vocabulary, vocabu
         return NgramModel.from_tables(tables, vocabulary)
     except NgramError as error:
         words = [vocabulary.words[word] for word in error.ngram]
-        raise UserError(
-            f"{path}, line {_find_line(path, words)}: {' '.join(words)!r} {error.reason}; "
-            "the ARPA file is damaged, make it again"
-        ) from None
+        fault = f"line {_find_line(path, words)}: {' '.join(words)!r} {error.reason}"
+        raise UserError(f"{path}, {fault}; the ARPA file is damaged, make it again") from None
 
 
 def _renumber(table: NgramTable, ids: np.ndarray) -> NgramTable:

@@ -309,10 +309,8 @@ class _Growing:
     def _next_rows(self, number: int) -> np.ndarray:
         """int32: the rows that the next n-grams get."""
         if len(self.counts) + number > _LARGEST:
-            raise UserError(
-                f"language model: the text has more than {_LARGEST} distinct {self._order}-grams; "
-                "give less text or a lower order"
-            )
+            found = f"more than {_LARGEST} distinct {self._order}-grams"
+            raise UserError(f"language model: the text has {found}; give less text or a lower order")
         return np.arange(len(self.counts), len(self.counts) + number, dtype=np.int32)
 
     def _extend(self, context: np.ndarray, suffix: np.ndarray, word: np.ndarray, count: np.ndarray) -> None:

@@ -226,10 +226,8 @@ def pruning_thresholds(prune: Sequence[int], order: int) -> list[int]:
     """One pruning threshold per order."""
     given = list(prune) or [0]
     if given[0] != 0 or given != sorted(given) or len(given) > order:
-        raise UserError(
-            f"language model: prune {given} must start with 0, never fall, and have at most {order} numbers; "
-            "correct the setting"
-        )
+        wanted = f"start with 0, never fall, and have at most {order} numbers"
+        raise UserError(f"language model: prune {given} must {wanted}; correct the setting")
     return given + [given[-1]] * (order - len(given))
 
 

@@ -259,10 +259,8 @@ def extract_spans(
 def check_pairs(pairs: int) -> None:
     """Raise ``UserError`` when so many occurrences cannot be numbered."""
     if pairs > MOST_PAIRS:
-        raise UserError(
-            f"{pairs} phrase pairs are more than {MOST_PAIRS}; "
-            "raise the setting shards, select less text or lower max_length"
-        )
+        advice = "raise the setting shards, select less text or lower max_length"
+        raise UserError(f"{pairs} phrase pairs are more than {MOST_PAIRS}; {advice}")
 
 
 def extract_pairs(source: Ragged, target: Ragged, links: Ragged, max_length: int, threads: int = 1) -> ExtractedPairs:
