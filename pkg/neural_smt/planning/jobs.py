@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
-from unittest import mock
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration
@@ -68,6 +67,8 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     Snakemake plans a dry run in an empty folder, so that all that is to be done is there, whatever has been done
     here. Raises ``UserError`` where it finds no plan.
     """
+    from unittest import mock
+
     from snakemake.api import SnakemakeApi
     from snakemake.exceptions import RuleException, WorkflowError
     from snakemake.logging import logger
