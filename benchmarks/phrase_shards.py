@@ -107,7 +107,7 @@ def jobs(paths: dict[str, Path], shards: int, folder: Path) -> Iterator[Job]:
     for name, output in zip(names, totals, strict=True):
         yield count_targets, {"consolidated": consolidated, "shard": name, "output": output}
     for name, own, output in zip(names, consolidated, scored, strict=True):
-        counted = {"consolidated": own, "totals": totals, "shard": name}
+        counted = {"partition": own, "totals": totals, "shard": name}
         yield score_phrases, {**counted, **lexical, **smoothing, "output": output}
     yield build_phrase_table, {**table, "parts": scored}
 

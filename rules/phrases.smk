@@ -69,7 +69,7 @@ rule count_targets:
 use rule count_targets as score_phrases with:
     """Score the phrase pairs of a partition and their orientations."""
     input:
-        consolidated=f"{PHRASE_SHARDS}/consolidated/{{scatteritem}}",
+        partition=f"{PHRASE_SHARDS}/consolidated/{{scatteritem}}",
         totals=gather.shards(f"{ALL_PHRASE_SHARDS}/totals/{{scatteritem}}"),
         lexical="results/{data}/alignment/lexical",
     output:

@@ -19,9 +19,10 @@ PLUS_ONE = np.array([0, 0, 1, 1, 1, 1, 1, 1, 0], dtype=np.float64)
 """The background that turns BLEU into BLEU+1: one is added to matches and totals above unigrams."""
 
 
-def corpus_statistics(
-    hypotheses: Iterable[Sequence[Hashable]], *references: Iterable[Sequence[Hashable]]
-) -> np.ndarray:
+Sentences = Iterable[Sequence[Hashable]]
+
+
+def corpus_statistics(hypotheses: Sentences, *references: Sentences) -> np.ndarray:
     """The statistics of many hypotheses, int32 ``[n, 9]``; each of ``references`` holds one reference for each.
 
     Tokens may be ids or strings, the same kind on both sides.

@@ -74,10 +74,7 @@ def _structure(option: str, annotation: Any, text: str) -> Any:
     if isinstance(kind, type) and not isinstance(value, kind | None):
         wanted = "keys and values" if kind is dict else f"a {kind.__name__}"
         raise UserError(f"{option}: expected {wanted}, found {str(value)[:60]!r}; {_ADVICE}")
-    if isinstance(value, dict):
-        value = Section(value)
-        value.place = option
-    return value
+    return Section(value, option, "give it") if isinstance(value, dict) else value
 
 
 MOST = dict.fromkeys(("--cores", "--gpus", "--nodes", "--processes", "--threads"), 10_000)

@@ -7,8 +7,8 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Sized
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sized
+from typing import Any
 
 import yaml
 
@@ -18,12 +18,6 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TABLE = yaml.safe_load(Path(__file__).with_name("errors.yaml").read_text(encoding="utf-8"))
 _ADVICE = {getattr(errno, name): advice for names, advice in _TABLE.items() for name in names.split()}
 """Number of an error -> what to do about it."""
-
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""The number of an error in the messages of safetensors, which are no ``OSError``."""
-
-_UNWRITTEN = re.compile(r"\d+ requested and \d+ written")
-"""How NumPy says that a file system took less than an array; it does not say why."""
 
 
 _REMAKE = re.compile(r"; [^;]*\b((?<!start )again|that makes it)\b[^;]*$")
@@ -56,8 +50,9 @@ class Section(dict):
     place: what the sentence starts with, as ``weights.json``; advice: what it ends with.
     """
 
-    place = "the settings"
-    advice = "give it"
+    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]], place: str, advice: str):
+        super().__init__(values)
+        self.place, self.advice = place, advice
 
     def __missing__(self, key: object) -> object:
         raise MissingKey(f"{self.place}: has no '{key}'; {self.advice}")
@@ -129,19 +124,3 @@ def _message(error: BaseException) -> str | None:
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which need not be loaded
         return "the GPU has too little memory; lower the network's batch or sizes, or set device: cpu"
     return None
-
-
-def write_fault(error: Exception, path: Path, temporary: Path) -> OSError | None:
-    """The error of the file system behind what was raised while ``path`` was written under a temporary name.
-
-    It names ``path``, or the file below it. None for what has another cause, or is of another file.
-    """
-    number = error.errno if isinstance(error, OSError) else None
-    if number is None:
-        match = _OS_ERROR.search(str(error))
-        number = int(match[1]) if match else errno.ENOSPC if _UNWRITTEN.search(str(error)) else None
-    name = getattr(error, "filename", None)
-    if number is None or not (name is None or str(name).startswith(str(temporary))):
-        return None
-    below = "" if name is None else str(name).removeprefix(str(temporary))
-    return OSError(number, os.strerror(number), f"{path}{below}")

@@ -107,3 +107,7 @@ class Vocabulary:
         if tuple(words[:3]) != RESERVED:
             raise UserError(f"{path}: does not start with {', '.join(RESERVED)}; make the vocabulary again")
         return cls(words, counts)
+
+
+Vocabularies = tuple[Vocabulary, Vocabulary]
+"""Those of both sides of a text, the source first."""

@@ -86,4 +86,4 @@ def test_ranges_cover_everything_once_and_pass_errors_on() -> None:
         raise ValueError(part)
 
     with pytest.raises(ValueError, match="0"):
-        run_ranges(fail, ranges, 2)
+        run_ranges(fail, offsets, 2)

@@ -59,7 +59,7 @@ def build_in_shards(inputs: dict[str, Path], folder: Path, max_length: int = 7, 
     for name, output in zip(names, totals, strict=True):
         count_targets(consolidated=consolidated, shard=name, output=output)
     for name, own, output in zip(names, consolidated, parts, strict=True):
-        score_phrases(consolidated=own, totals=totals, shard=name, **lexical, output=output)
+        score_phrases(partition=own, totals=totals, shard=name, **lexical, output=output)
     build_phrase_table(**inputs, parts=parts, max_length=max_length, smoothing=SMOOTHING, output=folder / "table")
     return folder / "table"
 

@@ -93,7 +93,7 @@ def test_phrases_are_found_inside_sentences_and_nothing_else_is() -> None:
     number = {phrase: n for n, phrase in enumerate(known)}
     phrases = Ragged.from_lists(known)
     index = np.full(256, -1, dtype=np.int32), phrases.values, phrases.offsets
-    add_lists(*index, 0)
+    add_lists(*index)
     sentence = rng.integers(0, 7, size=200).astype(np.int32)
     found = 0
     for start in range(200):

@@ -52,7 +52,7 @@ def test_rules_are_summed_in_the_order_of_the_stages(tmp_path: Path) -> None:
 
 
 def test_what_is_no_benchmark_is_refused(tmp_path: Path) -> None:
-    message = "not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake"
+    message = "not below benchmarks/<stage>, so of no known stage; give files of Snakemake"
     with pytest.raises(UserError, match=message):
         read_jobs([measurement(tmp_path / "other/file.tsv", 1, "1", "1")])
     write_lines(tmp_path / "benchmarks/corpus/fetch.tsv", [HEADER])

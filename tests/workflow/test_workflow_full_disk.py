@@ -148,7 +148,7 @@ def test_scratch_that_does_not_fit_is_told_of_by_its_place(disk: Path) -> None:
         scratch_folder(disk / "model") as scratch,
         open(scratch / "column", "wb") as stream,
     ):
-        np.arange(90_000).tofile(stream)
+        stream.write(np.arange(90_000))
     assert sentence(caught.value) == f"{disk / 'model'}: {FULL}"
     assert there(disk) == {"filler"}
 

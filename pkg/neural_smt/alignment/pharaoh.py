@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, open_text
+from neural_smt.io.files import atomic, check_as_long, open_text
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import count_lines, count_parallel, stream_lines
 from neural_smt.jit import kernel
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import Vocabularies
 
 LARGEST_INDEX = np.iinfo(np.int16).max
 """Word positions are int16, so a sentence has at most 32,768 words."""
+
+ALIGN_AGAIN = "align that text again"
 
 _SPACE, _TAB, _NEWLINE, _HYPHEN, _QUESTION = 32, 9, 10, 45, 63
 _ZERO, _NINE = 48, 57
@@ -135,7 +137,7 @@ def check_alignments(
     lengths: words of each source and of each target sentence, int ``[n]``; ``text`` is the file to name beside
     ``path``; part: the lines of both that these are.
     """
-    check_lines(path, text, len(alignments), len(lengths[0]))
+    check_as_long(path, text, len(alignments), len(lengths[0]), ALIGN_AGAIN)
     outside = np.zeros(len(alignments.values), dtype=np.bool_)
     for side, of_side in enumerate(lengths):
         outside |= alignments.values[:, side] >= np.repeat(of_side.astype(np.int32), alignments.lengths)
@@ -145,14 +147,8 @@ def check_alignments(
         sentence = int(np.searchsorted(alignments.offsets, link, side="right")) - 1
         raise UserError(
             f"{path}, line {_number(sentence, part)}: link {i}-{j} lies outside the sentence pair of "
-            f"{lengths[0][sentence]} and {lengths[1][sentence]} words in {text}; align that text again"
+            f"{lengths[0][sentence]} and {lengths[1][sentence]} words in {text}; {ALIGN_AGAIN}"
         )
-
-
-def check_lines(path: Path, text: Path, lines: int, text_lines: int) -> None:
-    """Raise ``UserError`` when an alignment has not as many lines as its text."""
-    if lines != text_lines:
-        raise UserError(f"{path} has {lines} lines but {text} has {text_lines}; align that text again")
 
 
 def write_alignments(path: Path, alignments: Ragged) -> None:
@@ -171,12 +167,12 @@ AlignedText = tuple[Ragged, Ragged, Ragged]
 def count_pairs(source: Path, target: Path, alignment: Path) -> int:
     """The number of sentence pairs; ``UserError`` when the three files differ in their numbers of lines."""
     lines = count_parallel(source, target)
-    check_lines(alignment, source, count_lines(alignment), lines)
+    check_as_long(alignment, source, count_lines(alignment), lines, ALIGN_AGAIN)
     return lines
 
 
 def read_aligned(
-    source: Path, target: Path, alignment: Path, vocabularies: tuple[Vocabulary, Vocabulary], part: range | None = None
+    source: Path, target: Path, alignment: Path, vocabularies: Vocabularies, part: range | None = None
 ) -> AlignedText:
     """The sentence pairs of three files, or those on some lines (from 0); no others are in memory.
 

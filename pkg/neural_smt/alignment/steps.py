@@ -7,7 +7,7 @@ offers no way to set it: two runs give slightly different links.
 import logging
 import os
 import tempfile
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,7 +20,7 @@ from neural_smt.alignment.pharaoh import count_pairs, read_aligned, read_alignme
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_parallel
+from neural_smt.io.files import check_as_long, read_parallel
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
@@ -85,8 +85,7 @@ def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], li
     pairs = [read_parallel(source, target) for source, target in zip(sources, targets, strict=True)]
     if not any(line.strip() for line in pairs[0][0]):
         raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
-    source = [line for lines, _ in pairs for line in lines]
-    target = [line for _, lines in pairs for line in lines]
+    source, target = (list(chain.from_iterable(side)) for side in zip(*pairs, strict=True))
     return source, target, list(accumulate(len(lines) for lines, _ in pairs))
 
 
@@ -105,11 +104,7 @@ def _align(source: list[str], target: list[str], settings: dict[str, Any], backw
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
     directions = read_alignments(forward), read_alignments(backward)
-    if len(directions[0]) != len(directions[1]):
-        raise UserError(
-            f"{forward} has {len(directions[0])} lines but {backward} has {len(directions[1])}; "
-            "align both directions of the same text"
-        )
+    check_as_long(forward, backward, *map(len, directions), "align both directions of the same text")
     alignments = symmetrise_alignments(*directions, heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)
@@ -137,9 +132,7 @@ def _eflomal(source: list[str], target: list[str], settings: dict[str, Any], bac
     try:
         import eflomal
     except ImportError:
-        raise UserError(
-            "the aligner eflomal is not installed; pip install eflomal, or set aligner: fast_align"
-        ) from None
+        raise UserError("eflomal is not installed; pip install eflomal, or set aligner: fast_align") from None
     names = {"samplers": "n_samplers", "length": "rel_iterations"}
     aligner = eflomal.Aligner(**{names.get(name, name): value for name, value in settings.items()})
     with tempfile.TemporaryDirectory(prefix="eflomal.") as folder:

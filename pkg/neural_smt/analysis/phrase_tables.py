@@ -11,10 +11,10 @@ import pandas as pd
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import formatted, write_frame
-from neural_smt.phrases.table import PhraseTable, load_column
+from neural_smt.phrases.table import DIRECT, PhraseTable, load_column
 from neural_smt.report.pages import to_html, write_page
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.vocabulary import UNK, Vocabulary
+from neural_smt.vocabulary import UNK, Vocabularies
 
 if TYPE_CHECKING:
     from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -32,9 +32,6 @@ SAMPLED = ["group", "source", "rank", "target", "samples", "log_probability"]
 """Columns of Table 3. samples: how many of all samples were this target phrase."""
 
 TRANSLATION_MODEL, NETWORK = "translation model", "network"
-
-DIRECT = 2
-"""The column of p(e|f), direct translation probability, among the scores of a phrase table."""
 
 TARGETS, BEST_SAMPLES = 3, 5
 """Target phrases that Tables 2 and 3 show; a source phrase needs as many as Table 2 does."""
@@ -64,7 +61,8 @@ def show_phrases(
     (HTML). settings: the section ``analysis``; which source phrases are drawn: see ``draw_groups``.
     """
     chosen = section_settings("analysis", settings)
-    table, scores, vocabularies = scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
+    table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
+    scores = load_column(column, table)
     trained = load_network(model, device)
     ids = shortlist_ids(vocabularies[0], trained.source)
     groups = draw_groups(table, ids, chosen, seed)
@@ -73,14 +71,6 @@ def show_phrases(
     for path, rows in ((preferences, favourites), (samples, drawn)):
         write_frame(path, formatted(rows, {"log_probability": ".4f"}))
     write_phrases(page, favourites, drawn, chosen.samples, about)
-
-
-def scored_table(
-    phrase_table: Path, column: Path, source_vocabulary: Path, target_vocabulary: Path
-) -> tuple[PhraseTable, np.ndarray, tuple[Vocabulary, Vocabulary]]:
-    """A phrase table, a network's scores of its entries, and the vocabularies that it was made with."""
-    table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
-    return table, load_column(column, table), vocabularies
 
 
 def load_network(model: Path, device: str = "cpu") -> "Trained[EncoderDecoder]":
@@ -142,10 +132,7 @@ def direct_scores(table: PhraseTable, entries: np.ndarray | slice = slice(None))
 
 
 def preferred(
-    table: PhraseTable,
-    column: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    table: PhraseTable, column: np.ndarray, groups: Mapping[str, np.ndarray], vocabularies: Vocabularies
 ) -> pd.DataFrame:
     """The three target phrases of the table that translation model and network score highest, for each source phrase:
     a row of ``PREFERRED`` for each.

@@ -13,10 +13,11 @@ from matplotlib.transforms import Bbox
 from scipy.spatial import cKDTree
 from scipy.stats import spearmanr
 
-from neural_smt.analysis.phrase_tables import direct_scores, scored_table
+from neural_smt.analysis.phrase_tables import direct_scores
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.plots import COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
+from neural_smt.phrases.table import PhraseTable, load_column
 from neural_smt.vocabulary import spelled
 
 NEIGHBOURS = 24
@@ -58,9 +59,8 @@ def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, 
         panels = [figure.add_subplot(grid[number // 2, number % 2]) for number in range(1, len(regions) + 1)]
         whole.scatter(places[:, 0], places[:, 1], s=4, color=GREY, linewidths=0)
         for region, colour in zip(regions, COLOURS, strict=False):
-            whole.add_patch(
-                Rectangle(region[:2], region.side, region.side, fill=False, edgecolor=colour, linewidth=1.8)
-            )
+            square = Rectangle(region[:2], region.side, region.side, fill=False, edgecolor=colour, linewidth=1.8)
+            whole.add_patch(square)
         whole.set_title(f"{title}: {len(words):,} points", fontsize=11)
         for axes, region, colour in zip(panels, regions, COLOURS, strict=False):
             _zoom(axes, places, region, colour)
@@ -167,7 +167,8 @@ def plot_pair_scores(
 ) -> None:
     """Draw the network's scores of phrase pairs against those of the translation model (Figure 3)."""
     chosen = section_settings("analysis", settings)
-    table, scores, _ = scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
+    table, _ = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
+    scores = load_column(column, table)
     entries = np.random.default_rng(seed).choice(len(table), min(chosen.pairs, len(table)), replace=False)
     entries.sort()
     network, extracted = np.asarray(scores[entries], dtype=np.float64), np.asarray(table.counts[entries, 1])
@@ -190,10 +191,8 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
         style = {"s": 5, "alpha": 0.6, "linewidths": 0, "rasterized": True, **colours}
         points = right.scatter(network[order], translation[order], c=extracted[order], **style)
         figure.colorbar(points, ax=right, label="times the source phrase was extracted")
-        for axes, title in (
-            (left, f"{len(network):,} phrase pairs, rank correlation {correlation:.2f}"),
-            (right, "the same pairs by frequency"),
-        ):
+        titles = f"{len(network):,} phrase pairs, rank correlation {correlation:.2f}", "the same pairs by frequency"
+        for axes, title in zip((left, right), titles, strict=True):
             axes.set_xlabel("network, log p(target | source) (nats)")
             axes.set_title(title, fontsize=10)
             clean(axes)

@@ -69,23 +69,18 @@ def _check_compared_classes(experiment: Systems) -> None:
         own = experiment.networks[name]
         others = [key for key in common | own if key not in ("classes", "base") and own.get(key) != common.get(key)]
         if others:
-            raise UserError(
-                f"report.word_classes: '{name}' differs from networks.recurrent in {', '.join(others)}; name models "
-                "that differ in their classes alone"
-            )
+            differs = f"'{name}' differs from networks.recurrent in {', '.join(others)}"
+            raise UserError(f"report.word_classes: {differs}; name models that differ in their classes alone")
 
 
 def _check_searched(experiment: Systems, name: str) -> None:
     """A search asks one network, which reads nothing that is not there."""
     searched = [group for group in experiment.features(name) if experiment.kind_of(group) in SEARCH_KINDS]
+    where = f"systems.{name}.features"
     if len(searched) > 1:
-        raise UserError(
-            f"systems.{name}.features: a search asks one network; take {' or '.join(searched)}, rescore with the other"
-        )
+        raise UserError(f"{where}: a search asks one network; take {' or '.join(searched)}, rescore with the other")
     if searched and experiment.joint_inputs.get(searched[0], {}).get("side") == "target":
-        raise UserError(
-            f"systems.{name}.features: '{searched[0]}' reads references, which a search has none of; rescore with it"
-        )
+        raise UserError(f"{where}: '{searched[0]}' reads references, which a search has none of; rescore with it")
 
 
 def _check_translation(experiment: Systems, name: str) -> None:
@@ -102,21 +97,19 @@ def _check_translation(experiment: Systems, name: str) -> None:
 
 def _check_data(experiment: Systems, name: str) -> None:
     """Networks, their shortlists and what they score are of the selected data; other data have none of them."""
-    system, data = experiment.systems[name], experiment.data(name)
+    system, data, where = experiment.systems[name], experiment.data(name), f"systems.{name}"
     if "pairs" in system and system.get("data") != "random":
-        raise UserError(
-            f"systems.{name}.pairs: a number of pairs is drawn at random; add 'data: random' or leave it out"
-        )
+        raise UserError(f"{where}.pairs: a number of pairs is drawn at random; add 'data: random' or leave it out")
     if data == "selected":
         return
     if experiment.config["selection"]["method"] == "none" and drawn_pairs(data) is None:
-        raise UserError(f"systems.{name}.data: selection is off, so '{data}' is what all systems have; leave it out")
+        raise UserError(f"{where}.data: selection is off, so '{data}' is what all systems have; leave it out")
     groups = [*experiment.features(name), *system.get("rescore", ())]
     others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
     if experiment.table(name) == "proposed":
         others.append("the proposed table")
     if others:
-        raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
+        raise UserError(f"{where}.data: {others[0]} is made from the selected data; use it without '{data}'")
 
 
 def _check_rescored(experiment: Systems, name: str) -> None:

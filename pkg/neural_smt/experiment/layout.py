@@ -24,6 +24,7 @@ class Layout(Systems):
         super().__init__(config)
         self.folder = f"results/{config['experiment']}"
         self.source, self.target = config["languages"]["source"], config["languages"]["target"]
+        self.sides = {"source": self.source, "target": self.target}
 
     def data_folder(self, system: str) -> str:
         """Where the phrase table and the language model of a system's data lie."""
@@ -42,6 +43,11 @@ class Layout(Systems):
         """The words of a language, with their ids."""
         return f"{self.folder}/corpus/vocabulary.{language}.tsv"
 
+    @property
+    def vocabularies(self) -> dict[str, str]:
+        """The words of both languages, by the names of the steps' arguments."""
+        return {f"{side}_vocabulary": self.vocabulary(language) for side, language in self.sides.items()}
+
     def shortlist(self, language: str) -> str:
         """The most frequent words of a language."""
         return f"{self.folder}/shortlist/shortlist.{language}.tsv"
@@ -59,7 +65,7 @@ class Layout(Systems):
     @property
     def texts(self) -> dict[str, list[str]]:
         """Both sides of the training text and of every set, the source first."""
-        return {name: [self.text(name, side) for side in (self.source, self.target)] for name in ("train", *self.sets)}
+        return {name: [self.text(name, side) for side in self.sides.values()] for name in ("train", *self.sets)}
 
     def read_language(self, network: str) -> str:
         """The language of the sentences that a joint model reads: an oracle reads the reference."""
@@ -99,11 +105,7 @@ class Layout(Systems):
     @property
     def dictionary(self) -> dict[str, str]:
         """What is known of words' translations, with the words of its ids."""
-        return {
-            "lexical": f"{self.folder}/alignment/lexical",
-            "source_vocabulary": self.vocabulary(self.source),
-            "target_vocabulary": self.vocabulary(self.target),
-        }
+        return {"lexical": f"{self.folder}/alignment/lexical", **self.vocabularies}
 
     @property
     def candidate_tables(self) -> dict[str, str]:
@@ -138,7 +140,7 @@ class Layout(Systems):
             content = self._searching(name) | {"search": self.search}
         if not chosen:
             content["weights"] = self.weights(name, "{run}")
-        described = {"name": name, "languages": {"source": self.source, "target": self.target}, **content}
+        described = {"name": name, "languages": self.sides, **content}
         return map_paths(described, lambda path: os.path.relpath(path, place))
 
     def _searching(self, name: str) -> dict[str, Any]:
@@ -148,8 +150,7 @@ class Layout(Systems):
             "features": self.feature_groups(name),
             "phrase_table": self.phrase_table(name),
             "language_models": [self.language_model(name)],
-            "source_vocabulary": self.vocabulary(self.source),
-            "target_vocabulary": self.vocabulary(self.target),
+            **self.vocabularies,
             "columns": self.columns(name),
             "network": self._network(network) if network else None,
         }

@@ -40,12 +40,8 @@ class Kind:
 
 def phrase_pairs(layout: "Layout", name: str) -> Inputs:
     """The extracted phrase table, with the shortlists of both languages."""
-    sides = {"source": layout.source, "target": layout.target}
-    return {
-        "phrase_table": f"{layout.folder}/phrases/table",
-        **{f"{side}_vocabulary": layout.vocabulary(language) for side, language in sides.items()},
-        **{f"{side}_shortlist": layout.shortlist(language) for side, language in sides.items()},
-    }
+    shortlists = {f"{side}_shortlist": layout.shortlist(language) for side, language in layout.sides.items()}
+    return {"phrase_table": f"{layout.folder}/phrases/table", **layout.vocabularies, **shortlists}
 
 
 def target_text(layout: "Layout", name: str) -> Inputs:
@@ -82,10 +78,8 @@ def joint_text(layout: "Layout", name: str) -> Inputs:
 
 def joint_sets(layout: "Layout", name: str) -> Inputs:
     """The dev set and the test sets, what a joint model reads beside them, and the text of an n-gram model."""
-    inputs = {
-        "training": [layout.text("train", layout.target)],
-        "texts": [layout.text(text, layout.target) for text in layout.sets],
-    }
+    training, texts = [layout.text("train", layout.target)], [layout.text(text, layout.target) for text in layout.sets]
+    inputs = {"training": training, "texts": texts}
     if "input" not in layout.networks[name]:
         return inputs
     return inputs | {
@@ -97,8 +91,7 @@ def joint_sets(layout: "Layout", name: str) -> Inputs:
 
 def parallel_text(layout: "Layout", name: str) -> Inputs:
     """The training text, and the dev set that perplexity is measured with meanwhile, with their target vocabularies."""
-    settings, dev = layout.networks[name], layout.config["corpus"]["dev"]
-    sides = {"source": layout.source, "target": layout.target}
+    settings, dev, sides = layout.networks[name], layout.config["corpus"]["dev"], layout.sides
     vocabulary = settings["vocabulary"]
     return {
         **{f"{side}_vocabulary": layout.network_vocabulary(settings[f"{side}_words"], sides[side]) for side in sides},
@@ -109,13 +102,12 @@ def parallel_text(layout: "Layout", name: str) -> Inputs:
     }
 
 
+_QUICK = ("encoder_decoder", "cslm")
+"""Kinds that train side by side."""
+
 KINDS = {
-    "encoder_decoder": Kind(
-        "RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=("encoder_decoder", "cslm")
-    ),
-    "cslm": Kind(
-        "CSLM", target_text, dev_text, scores=("search", "lists", "lattices"), beside=("encoder_decoder", "cslm")
-    ),
+    "encoder_decoder": Kind("RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=_QUICK),
+    "cslm": Kind("CSLM", target_text, dev_text, scores=("search", "lists", "lattices"), beside=_QUICK),
     "recurrent": Kind(
         "Recurrent model", joint_text, joint_sets, scores=("search", "lattices", "lists"), role=("language", "input")
     ),
@@ -172,9 +164,7 @@ def _inherited(networks: Networks, name: str) -> dict[str, Any]:
     for ancestor in reversed(base_chain(networks, name, "networks", "network")):
         kind, own = settings.get("kind"), networks[ancestor]
         if kind and own.get("kind", kind) != kind:
-            raise UserError(
-                f"networks.{ancestor}.kind: '{own['kind']}', but its base is of kind {kind}; name another base"
-            )
+            raise UserError(f"networks.{ancestor}.kind: '{own['kind']}', but its base is of kind {kind}; name another")
         settings |= deepcopy(own)
     if "kind" not in settings:
         raise UserError(f"networks.{name}: has neither kind nor base; give one, kinds are {', '.join(KINDS)}")

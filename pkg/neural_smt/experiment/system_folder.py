@@ -29,17 +29,8 @@ from neural_smt.io.manifest import write_manifest
 FILE = "system.json"
 
 PATHS = (
-    "phrase_table",
-    "language_models",
-    "language_model",
-    "source_vocabulary",
-    "target_vocabulary",
-    "model",
-    "representation",
-    "lexical",
-    "search",
-    "weights",
-    "base",
+    *("phrase_table", "language_models", "language_model", "source_vocabulary", "target_vocabulary"),
+    *("model", "representation", "lexical", "search", "weights", "base"),
 )
 """Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
 

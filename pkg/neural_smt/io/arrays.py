@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 import xxhash
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic, sections
+from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic
 from neural_smt.io.ragged import Ragged
 
 STAMPED = 1 << 26
@@ -106,8 +107,8 @@ def read_arrays(
         with open(path, "rb") as stream:
             found = os.fstat(stream.fileno())
             places, meta = _read_header(stream, found.st_size)
-            meta = json.loads(meta, object_pairs_hook=sections(path, advice))
-            arrays = Arrays(path, meta, advice, not (trusted and _remembered(path, found)))
+            said = json.loads(meta, object_pairs_hook=partial(Section, place=str(path), advice=advice))
+            arrays = Arrays(path, said, advice, not (trusted and _remembered(path, found)))
             whole = np.memmap(stream, np.uint8, "r") if mapped and found.st_size > _SMALL else None
             for name in places if names is None else names:
                 place = places[name]

@@ -11,6 +11,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -186,17 +187,17 @@ def decode_lines(path: Path, data: bytes, before: int = 0) -> list[str]:
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     """Read two files that must have the same number of lines; ``UserError`` when they do not."""
     sides = read_lines(source), read_lines(target)
-    if len(sides[0]) != len(sides[1]):
-        raise unequal_lengths(source, len(sides[0]), target, len(sides[1]))
+    check_as_long(source, target, len(sides[0]), len(sides[1]))
     return sides
 
 
-def unequal_lengths(source: Path, source_lines: int, target: Path, target_lines: int) -> UserError:
-    """What is wrong where the two sides of a text differ in their lines."""
-    return UserError(
-        f"{source} has {source_lines} lines but {target} has {target_lines}; "
-        "line i of one must be the translation of line i of the other"
-    )
+_TRANSLATIONS = "line i of one must be the translation of line i of the other"
+
+
+def check_as_long(one: Path, other: Path, lines: int, other_lines: int, advice: str = _TRANSLATIONS) -> None:
+    """Raise ``UserError``, with this advice, unless two texts of so many lines have as many."""
+    if lines != other_lines:
+        raise UserError(f"{one} has {lines} lines but {other} has {other_lines}; {advice}")
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -214,21 +215,10 @@ def read_object(path: Path, advice: str = MAKE_AGAIN) -> dict[str, Any]:
     """Parse a JSON file that holds an object; ``UserError`` also for another value, and for a key that is asked for
     but is not there, with this advice.
     """
-    content = _parse_json(path, sections(path, advice))
+    content = _parse_json(path, partial(Section, place=str(path), advice=advice))
     if not isinstance(content, dict):
         raise UserError(f"{path}: holds no JSON object; {advice}")
     return content
-
-
-def sections(path: Path, advice: str = MAKE_AGAIN) -> Callable[[list[tuple[str, Any]]], Section]:
-    """What makes the objects of JSON whose missing keys are a ``UserError`` that names a file, with this advice."""
-
-    def section(values: list[tuple[str, Any]]) -> Section:
-        made = Section(values)
-        made.place, made.advice = str(path), advice
-        return made
-
-    return section
 
 
 def _parse_json(path: Path, made_of: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Any:
@@ -346,8 +336,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
             elif len(row) != len(header):
                 raise csv.Error(f"{len(row)} cells under a header of {len(header)}")
             else:
-                table.append(Section(zip(header, row, strict=True)))
-                table[-1].place, table[-1].advice = f"{path}, line {rows.line_num}", MAKE_AGAIN
+                table.append(Section(zip(header, row, strict=True), f"{path}, line {rows.line_num}", MAKE_AGAIN))
     except csv.Error as error:
         raise UserError(f"{path}, line {rows.line_num}: not a row of a CSV table ({error}); {MAKE_AGAIN}") from None
     return table

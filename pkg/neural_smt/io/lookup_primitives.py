@@ -39,21 +39,21 @@ def hash_words(words: np.ndarray, start: int, end: int) -> np.uint64:
 
 
 @leaf
-def find_words(
-    slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, words: np.ndarray, start: int, end: int
+def find_list(
+    slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, items: np.ndarray, start: int, end: int, key: np.uint64
 ) -> np.uint64:
-    """The slot of the list equal to ``words[start:end]``, or the empty slot where it belongs.
+    """The slot of the list equal to ``items[start:end]``, whose hash is ``key``, or the empty slot where it belongs.
 
-    values, offsets: the lists by entry, as ``Ragged`` arrays of int32 ids.
+    values, offsets: the lists by entry, as ``Ragged`` arrays.
     """
     mask = np.uint64(len(slots) - 1)
-    slot = hash_words(words, start, end) & mask
+    slot = key & mask
     while slots[slot] >= 0:
         begin = offsets[slots[slot]]
         same = offsets[slots[slot] + 1] - begin == end - start
         position = 0
         while same and position < end - start:
-            same = values[begin + position] == words[start + position]
+            same = values[begin + position] == items[start + position]
             position += 1
         if same:
             break
@@ -61,15 +61,19 @@ def find_words(
     return slot
 
 
+@leaf
+def find_words(
+    slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, words: np.ndarray, start: int, end: int
+) -> np.uint64:
+    """``find_list`` of int32 ids."""
+    return find_list(slots, values, offsets, words, start, end, hash_words(words, start, end))
+
+
 @kernel
-def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first: int) -> None:
-    """Enter distinct lists (``Ragged`` arrays) whose entries are numbered from ``first`` on."""
-    mask = np.uint64(len(slots) - 1)
+def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray) -> None:
+    """Enter lists of int32 ids (``Ragged`` arrays); of equal ones the last is found."""
     for entry in range(len(offsets) - 1):
-        slot = hash_words(values, offsets[entry], offsets[entry + 1]) & mask
-        while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = first + entry
+        slots[find_words(slots, values, offsets, values, offsets[entry], offsets[entry + 1])] = entry
 
 
 @leaf

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, decode_lines, named_errors, open_bytes, open_text, unequal_lengths
+from neural_smt.io.files import atomic, check_as_long, decode_lines, named_errors, open_bytes, open_text
 
 PIECE = 1 << 18
 """Bytes of whole lines that are read at a time, about."""
@@ -72,8 +72,7 @@ def count_lines(path: Path) -> int:
 def count_parallel(source: Path, target: Path) -> int:
     """How many lines both files have; ``UserError`` when they differ in that."""
     lines = count_lines(source), count_lines(target)
-    if lines[0] != lines[1]:
-        raise unequal_lengths(source, lines[0], target, lines[1])
+    check_as_long(source, target, *lines)
     return lines[0]
 
 
@@ -81,7 +80,7 @@ def stream_parallel(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Yield the pairs of two files of the same number of lines; ``UserError`` at the end when they are not."""
     for one, other in zip_longest(stream_lines(source), stream_lines(target)):
         if one is None or other is None:
-            raise unequal_lengths(source, count_lines(source), target, count_lines(target))
+            check_as_long(source, target, count_lines(source), count_lines(target))
         yield one, other
 
 

@@ -11,10 +11,8 @@ import socket
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-
-from neural_smt.errors import write_fault
 
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 """This machine in names; process numbers of others say nothing here."""
@@ -39,37 +37,29 @@ def make_temporary(path: Path, directory: bool) -> Path:
 
 
 @contextmanager
-def temporary_output(path: Path, directory: bool) -> Iterator[Path]:
+def temporary_output(path: Path, directory: bool, scratch: bool = False) -> Iterator[Path]:
     """A new file or folder beside ``path``, removed when the block ends; so is what killed processes left of theirs.
 
-    What the file system refuses is an ``OSError`` that names ``path``, or the file below it.
+    What the file system refuses is an ``OSError`` that names ``path``, or the file below it unless that is ``scratch``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     temporary = make_temporary(path, directory)
     try:
         yield temporary
-    except Exception as error:
-        if (fault := write_fault(error, path, temporary)) is not None:
-            raise fault from None
-        raise
+    except OSError as error:
+        place = str(temporary if error.filename is None else error.filename)
+        if error.errno is None or not place.startswith(str(temporary)):
+            raise
+        below = "" if scratch else place.removeprefix(str(temporary))
+        raise OSError(error.errno, os.strerror(error.errno), f"{path}{below}") from None
     finally:
         _delete(temporary)
 
 
-@contextmanager
-def scratch_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside ``path`` for as long as the block runs; what killed processes left of theirs is removed.
-
-    What the file system refuses in it is an ``OSError`` that names ``path``.
-    """
-    with temporary_output(path, directory=True) as folder:
-        try:
-            yield folder
-        except Exception as error:
-            if (fault := write_fault(error, path, folder)) is not None:
-                raise OSError(fault.errno, fault.strerror, str(path)) from None
-            raise
+def scratch_folder(path: Path) -> AbstractContextManager[Path]:
+    """A new folder beside ``path`` as long as a block runs; what the file system refuses in it is said of ``path``."""
+    return temporary_output(path, directory=True, scratch=True)
 
 
 def remove_folder(folder: Path) -> None:
@@ -93,17 +83,10 @@ def remove_leftovers(path: Path, owned: bool = False) -> None:
         shape = _SHAPE.fullmatch(temporary.name)
         if shape is None or name not in (None, shape[3]):
             continue
-        if owned or (shape[1] == HOST and not _runs(int(shape[2]))):
+        import psutil  # takes a while to load, and most often nothing is left over
+
+        if owned or (shape[1] == HOST and not psutil.pid_exists(int(shape[2]))):
             _delete(temporary)
-
-
-def _runs(process: int) -> bool:
-    """Whether there is a process of this number; it may belong to another user."""
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 def _delete(path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.lookup_primitives import empty_slots
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.io.lookup_primitives import empty_slots, find_list
+from neural_smt.jit import enlarged, kernel, leaf, mix
 
 _SPACE, _TAB, _NEWLINE, _RETURN = 32, 9, 10, 13
 _MINUS, _PLUS, _POINT, _ZERO, _UPPER_E, _LOWER_E = 45, 43, 46, 48, 69, 101
@@ -135,21 +135,7 @@ def find_word(words: Words, text: np.ndarray, start: int, end: int) -> int:
     key = np.uint64(0xCBF29CE484222325)  # FNV-1a
     for i in range(start, end):
         key = (key ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
-    mask = np.uint64(len(words.slots) - 1)
-    slot = mix(key) & mask
-    while True:
-        number = words.slots[slot]
-        if number < 0:
-            return np.int64(slot)
-        first = words.offsets[number]
-        same = words.offsets[number + 1] - first == end - start
-        i = 0
-        while same and i < end - start:
-            same = words.letters[first + i] == text[start + i]
-            i += 1
-        if same:
-            return np.int64(slot)
-        slot = (slot + np.uint64(1)) & mask
+    return np.int64(find_list(words.slots, words.letters, words.offsets, text, start, end, mix(key)))
 
 
 @leaf
@@ -191,11 +177,8 @@ class WordNumbers:
     def enlarge(self, letters: int) -> None:
         """Make twice the room, and room for at least so many letters more."""
         old = self.arrays
-        larger = np.empty(2 * len(old.letters) + letters, dtype=np.uint8)
-        larger[: len(old.letters)] = old.letters
-        offsets = np.zeros(2 * len(old.offsets) - 1, dtype=np.int64)
-        offsets[: len(old.offsets)] = old.offsets
-        self.arrays = _with_slots(larger, offsets, len(self))
+        larger = enlarged(old.letters, 2 * len(old.letters) + letters)
+        self.arrays = _with_slots(larger, enlarged(old.offsets, 2 * len(old.offsets) - 1), len(self))
 
     def words(self) -> list[str]:
         """The words in the order of their numbers; the text they came from must be UTF-8."""

@@ -138,19 +138,14 @@ def _malformed(path: Path, data: bytes, position: int, what: str) -> UserError:
 
 @kernel
 def _parse_ngrams(
-    text: np.ndarray,
-    position: int,
-    has_backoff: bool,
-    index: Words,
-    ids: np.ndarray,
-    words: np.ndarray,
-    values: np.ndarray,
+    text: np.ndarray, position: int, inner: bool, index: Words, ids: np.ndarray, words: np.ndarray, values: np.ndarray
 ) -> tuple[int, int, int]:
     """Fill ``words`` (int32 [count, order]) and ``values`` (float32 [count, 2]: log10 probability, back-off).
 
-    text: uint8, read from ``position`` to the first blank line or line that starts with a backslash; index, ids: the
-    known words and the id of each (int32). Rows with a word that the index lacks are counted but not kept. Returns the
-    position reached, the rows kept, and a fault or PARSED.
+    text: uint8, read from ``position`` to the first blank line or line that starts with a backslash; inner: whether
+    there are longer n-grams, so that these may have a back-off weight; index, ids: the known words and the id of each
+    (int32). Rows with a word that the index lacks are counted but not kept. Returns the position reached, the rows
+    kept, and a fault or PARSED.
     """
     count, order = words.shape
     seen = 0
@@ -180,7 +175,7 @@ def _parse_ngrams(
             words[row, i] = ids[number] if number >= 0 else -1
         start = primitives.skip_spaces(text, end, stop)
         backoff = 0.0
-        if has_backoff and start < stop:
+        if inner and start < stop:
             end = primitives.find_token_end(text, start, stop)
             backoff, good = primitives.parse_number(text, start, end)
             if not good or not abs(backoff) <= _LARGEST:
@@ -207,10 +202,8 @@ def arpa_model(path: Path, tables: Sequence[NgramTable], own: Vocabulary, vocabu
         return NgramModel.from_tables(tables, vocabulary)
     except NgramError as error:
         words = [vocabulary.words[word] for word in error.ngram]
-        raise UserError(
-            f"{path}, line {_find_line(path, words)}: {' '.join(words)!r} {error.reason}; "
-            "the ARPA file is damaged, make it again"
-        ) from None
+        fault = f"line {_find_line(path, words)}: {' '.join(words)!r} {error.reason}"
+        raise UserError(f"{path}, {fault}; the ARPA file is damaged, make it again") from None
 
 
 def _renumber(table: NgramTable, ids: np.ndarray) -> NgramTable:

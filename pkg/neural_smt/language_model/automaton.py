@@ -55,12 +55,9 @@ class NgramError(UserError):
     """An n-gram that spoils a model; ngram: its word ids; reason: what is wrong with it."""
 
     def __init__(self, ngram: Sequence[int], reason: str):
-        super().__init__(
-            f"language model: the {len(ngram)}-gram of word ids {ngram} {reason}; "
-            "the model is damaged, estimate it again"
-        )
-        self.ngram = ngram
-        self.reason = reason
+        fault = f"the {len(ngram)}-gram of word ids {ngram} {reason}"
+        super().__init__(f"language model: {fault}; the model is damaged, estimate it again")
+        self.ngram, self.reason = ngram, reason
 
 
 def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise: bool = False) -> Automaton:

@@ -51,7 +51,7 @@ class Column:
         return np.asarray(np.memmap(self.path, self._kind, "c", shape=self._length)[rows])
 
     def write(self, start: int, rows: np.ndarray) -> None:
-        """Write rows over those of a file from ``start`` on."""
+        """Write rows of a file from ``start`` on, over those that are there."""
         with open(self.path, "r+b") as stream:
             stream.seek(start * self._kind.itemsize)
             stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
@@ -62,8 +62,7 @@ class Column:
             grown = np.concatenate([self._memory, rows]) if self._length else rows
             self._memory = np.asarray(grown, dtype=self.dtype)
         else:
-            with open(self.path, "ab") as stream:
-                stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
+            self.write(self._length, rows)
         self._length += len(rows)
 
     def remove(self) -> None:
@@ -241,9 +240,7 @@ def _first_contexts(count: Column, block: int) -> np.ndarray:
     return np.unique(np.concatenate(first))
 
 
-def _split(
-    tokens: Column, rows: Column, order: int, first: np.ndarray, folder: Path | None, block: int
-) -> list[Column]:
+def _split(tokens: Column, rows: Column, n: int, first: np.ndarray, folder: Path | None, block: int) -> list[Column]:
     """Positions at which an n-gram ends, rising, in one column for each range of contexts."""
     buckets = [Column(folder, f"bucket{number}", np.int64) for number in range(len(first))]
     begin, ahead = 0, np.zeros(1, dtype=np.int32)  # where the sentence starts, and the row before the block
@@ -251,7 +248,7 @@ def _split(
         position = np.arange(start, stop)
         begins = np.maximum.accumulate(np.where(tokens[start:stop] == BOS, position, begin))
         begin = int(begins[-1])
-        ends = np.flatnonzero(position - begins >= order - 1)
+        ends = np.flatnonzero(position - begins >= n - 1)
         if len(buckets) == 1:
             buckets[0].append(start + ends)
             continue
@@ -312,10 +309,8 @@ class _Growing:
     def _next_rows(self, number: int) -> np.ndarray:
         """int32: the rows that the next n-grams get."""
         if len(self.counts) + number > _LARGEST:
-            raise UserError(
-                f"language model: the text has more than {_LARGEST} distinct {self._order}-grams; "
-                "give less text or a lower order"
-            )
+            found = f"more than {_LARGEST} distinct {self._order}-grams"
+            raise UserError(f"language model: the text has {found}; give less text or a lower order")
         return np.arange(len(self.counts), len(self.counts) + number, dtype=np.int32)
 
     def _extend(self, context: np.ndarray, suffix: np.ndarray, word: np.ndarray, count: np.ndarray) -> None:

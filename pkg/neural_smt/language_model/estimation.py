@@ -21,15 +21,8 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.counting import (
-    Column,
-    Columns,
-    blocks,
-    count_ngrams,
-    count_values,
-    take,
-    with_boundaries,
-)
+from neural_smt.language_model import counting
+from neural_smt.language_model.counting import Column, Columns, blocks
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import BOS, UNK
 
@@ -125,7 +118,7 @@ def estimate_in_blocks(
     """
     thresholds = pruning_thresholds(prune, order)
     tokens = _write_tokens(sentences, folder)
-    counts = list(count_ngrams(tokens, order, folder, block))
+    counts = list(counting.count_ngrams(tokens, order, folder, block))
     tokens.remove()
     seen = len(counts[0]) - 1 + (counts[0]["word"][:1] != UNK)  # <unk> always counts as a word, <s> never
     shorter = _no_estimates(0, folder)
@@ -165,7 +158,7 @@ def _estimate_order(
         context, taken = context - done, count > threshold
         discounted, backoff = discount(context, adjusted[start:stop], discounts, taken, last - done)
         table.append(*ngram_values(words, prob, backoff, kept))
-        prob = discounted + backoff[context] * take(shorter["prob"], suffix, block)
+        prob = discounted + backoff[context] * counting.take(shorter["prob"], suffix, block)
         estimates.append(np.column_stack([words[context], word]), prob, taken)
         done = last
     for finished in (shorter, adjusted, ngrams):
@@ -189,7 +182,7 @@ def _write_tokens(sentences: Iterable[Ragged], folder: Path | None) -> Column:
     tokens, words = Column(folder, "tokens", np.int32), 0
     for part in sentences:
         words += len(part.values)
-        tokens.append(with_boundaries(part))
+        tokens.append(counting.with_boundaries(part))
     if words == 0:
         raise UserError("language model: the text has no words; check the files it is built from")
     return tokens
@@ -205,7 +198,7 @@ def _adjust(ngrams: Columns, longer: Sequence[Columns], adjusted: Column, block:
     number = np.zeros(6, dtype=np.int64)
     for start, stop in blocks(len(ngrams), block):
         _, _, word, count, begins = ngrams.part(start, stop)
-        before = count_values(longer[0]["suffix"], start, stop, block) if longer else count
+        before = counting.count_values(longer[0]["suffix"], start, stop, block) if longer else count
         part = np.where(begins, count, before)
         part[begins & (word == BOS)] = 0  # the unigram <s> is never predicted
         number += np.bincount(np.minimum(part, 5), minlength=6)
@@ -233,10 +226,8 @@ def pruning_thresholds(prune: Sequence[int], order: int) -> list[int]:
     """One pruning threshold per order."""
     given = list(prune) or [0]
     if given[0] != 0 or given != sorted(given) or len(given) > order:
-        raise UserError(
-            f"language model: prune {given} must start with 0, never fall, and have at most {order} numbers; "
-            "correct the setting"
-        )
+        wanted = f"start with 0, never fall, and have at most {order} numbers"
+        raise UserError(f"language model: prune {given} must {wanted}; correct the setting")
     return given + [given[-1]] * (order - len(given))
 
 
@@ -251,11 +242,8 @@ def closed_form_discounts(counts: np.ndarray, order: int) -> np.ndarray:
         discounts = j - (j + 1) * n[1] / (n[1] + 2 * n[2]) * n[2:5] / n[1:4]
         if ((discounts >= 0) & (discounts <= j)).all():
             return discounts
-    logger.warning(
-        "order %d: too few n-grams seen once, twice or three times for Kneser-Ney discounts; using %s",
-        order,
-        FALLBACK_DISCOUNTS,
-    )
+    fault = "too few n-grams seen once, twice or three times for Kneser-Ney discounts"
+    logger.warning("order %d: %s; using %s", order, fault, FALLBACK_DISCOUNTS)
     return np.array(FALLBACK_DISCOUNTS)
 
 

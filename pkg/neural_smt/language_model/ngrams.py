@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neural_smt.io.lookup_primitives import empty_slots, find_words
+from neural_smt.io.lookup_primitives import add_lists, empty_slots, find_words
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.language_model.counting import blocks, with_boundaries
@@ -59,29 +59,19 @@ def _restrict(table: NgramTable, text: np.ndarray) -> NgramTable:
     """The rows of a table whose words stand side by side in a text (int32 ``[tokens]``)."""
     count = max(len(text) - table.order + 1, 0)
     values = text[np.arange(count)[:, None] + np.arange(table.order)].reshape(-1)
-    slots = _enter(values, table.order)
+    slots, offsets = empty_slots(count), np.arange(0, len(values) + 1, table.order)
+    add_lists(slots, values, offsets)
     parts = []
     for start, stop in blocks(len(table), BLOCK):
         words = np.ascontiguousarray(table.words[start:stop])
-        rows = np.flatnonzero(_occur(words, slots, values))
+        rows = np.flatnonzero(_occur(words, slots, values, offsets))
         parts.append((words[rows], table.log10_prob[start:stop][rows], table.backoff[start:stop][rows]))
     return NgramTable(*map(np.concatenate, zip(*parts, strict=True))) if parts else table
 
 
 @kernel
-def _enter(values: np.ndarray, order: int) -> np.ndarray:
-    """int32 hash table of n-grams that stand one after the other in ``values``; equal ones have one slot."""
-    offsets = np.arange(0, len(values) + 1, order)
-    slots = empty_slots(len(offsets) - 1)
-    for ngram in range(len(offsets) - 1):
-        slots[find_words(slots, values, offsets, values, offsets[ngram], offsets[ngram + 1])] = ngram
-    return slots
-
-
-@kernel
-def _occur(words: np.ndarray, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """bool ``[rows]``: which n-grams (int32 ``[rows, order]``) the hash table of ``_enter`` has."""
-    offsets = np.arange(0, len(values) + 1, words.shape[1])
+def _occur(words: np.ndarray, slots: np.ndarray, values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """bool ``[rows]``: which n-grams (int32 ``[rows, order]``) are among lists in a hash table."""
     found = np.zeros(len(words), dtype=np.bool_)
     for row in range(len(words)):
         found[row] = slots[find_words(slots, values, offsets, words[row], 0, words.shape[1])] >= 0

@@ -3,7 +3,6 @@
 import logging
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,17 +96,13 @@ def estimate_with_lmplz(
     """
     program = shutil.which("lmplz")
     if program is None:
-        raise UserError(
-            "language_model.estimator is lmplz, but no lmplz is on PATH; install KenLM or set the estimator to internal"
-        )
-    with tempfile.TemporaryDirectory(prefix=".lmplz.", dir=scratch) as name:
-        folder = Path(name)
-        write_lines(folder / "text", stream_texts(texts))
-        command = [program, "-o", str(order), "-S", memory, "-T", f"{folder}/", "--discount_fallback", "--skip_symbols"]
-        command += ["--text", str(folder / "text"), "--arpa", str(folder / "arpa")]
-        command += ["--prune", *map(str, prune)] if prune else []
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        if run.returncode != 0:
-            reason = " ".join(run.stderr.strip().splitlines()[-1:])
-            raise UserError(f"lmplz failed with status {run.returncode}: {reason or 'no message'}")
-        return read_arpa(folder / "arpa", vocabulary)[0]
+        raise UserError("language_model.estimator: no lmplz is on PATH; install KenLM or set the estimator to internal")
+    write_lines(scratch / "text", stream_texts(texts))
+    command = [program, "-o", str(order), "-S", memory, "-T", f"{scratch}/", "--discount_fallback", "--skip_symbols"]
+    command += ["--text", str(scratch / "text"), "--arpa", str(scratch / "arpa")]
+    command += ["--prune", *map(str, prune)] if prune else []
+    run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if run.returncode != 0:
+        reason = " ".join(run.stderr.strip().splitlines()[-1:])
+        raise UserError(f"lmplz failed with status {run.returncode}: {reason or 'no message'}")
+    return read_arpa(scratch / "arpa", vocabulary)[0]

@@ -222,9 +222,11 @@ def split_evenly(offsets: np.ndarray, threads: int) -> list[tuple[int, int]]:
     return [(first, end) for first, end in pairwise(borders) if first < end]
 
 
-def run_ranges(function: Callable[..., None], ranges: list[tuple[int, int]], threads: int, *arguments: Any) -> None:
-    """Call ``function(range, *arguments)`` for every range on ``threads`` threads; the first error is raised."""
-    in_threads(lambda part: function(part, *arguments), ranges, threads)
+def run_ranges(function: Callable[..., None], offsets: np.ndarray, threads: int, *arguments: Any) -> None:
+    """Call ``function(range, *arguments)`` on ``threads`` threads for the ranges of ``split_evenly``; the first error
+    is raised.
+    """
+    in_threads(lambda part: function(part, *arguments), split_evenly(offsets, threads), threads)
 
 
 def extract_spans(
@@ -241,12 +243,11 @@ def extract_spans(
         raise UserError(f"max_length is {max_length}, but phrases of 1 to {LONGEST_PHRASE} words can be extracted")
     links = alignments.values.reshape(-1, 2)
     offsets = np.zeros(len(alignments) + 1, dtype=np.int64)
-    ranges = split_evenly(source.offsets, threads)
 
     def run(pairs: int, write: bool) -> PairSpans:
         out = PairSpans(*(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8)))
         text = source.offsets, target.offsets, links, alignments.offsets
-        run_ranges(_extract_range, ranges, threads, *text, max_length, offsets, out, write)
+        run_ranges(_extract_range, source.offsets, threads, *text, max_length, offsets, out, write)
         return out
 
     run(0, write=False)
@@ -258,17 +259,13 @@ def extract_spans(
 def check_pairs(pairs: int) -> None:
     """Raise ``UserError`` when so many occurrences cannot be numbered."""
     if pairs > MOST_PAIRS:
-        raise UserError(
-            f"{pairs} phrase pairs are more than {MOST_PAIRS}; "
-            "raise the setting shards, select less text or lower max_length"
-        )
+        advice = "raise the setting shards, select less text or lower max_length"
+        raise UserError(f"{pairs} phrase pairs are more than {MOST_PAIRS}; {advice}")
 
 
-def extract_pairs(
-    source: Ragged, target: Ragged, alignments: Ragged, max_length: int, threads: int = 1
-) -> ExtractedPairs:
+def extract_pairs(source: Ragged, target: Ragged, links: Ragged, max_length: int, threads: int = 1) -> ExtractedPairs:
     """Extract all phrase pairs as ``extract_spans`` does, and number their phrases."""
-    out, offsets = extract_spans(source, target, alignments, max_length, threads)
+    out, offsets = extract_spans(source, target, links, max_length, threads)
     sides = (source, Ragged(out.source_spans, offsets)), (target, Ragged(out.target_spans, offsets))
     phrases = in_threads(lambda side: intern_parts([side], max_length), sides, min(threads, 2))
     return ExtractedPairs(*out, *phrases)

@@ -21,7 +21,7 @@ from neural_smt.io.text_primitives import WordNumbers
 from neural_smt.phrases import moses_kernels as kernels
 from neural_smt.phrases.interning import gather_phrases, intern_phrases
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import Vocabularies, Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class MosesText:
     reordering: np.ndarray
 
     @cached_property
-    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+    def vocabularies(self) -> Vocabularies:
         """The source and the target words, counted over the rows."""
         return self._vocabulary(self.rows.source), self._vocabulary(self.rows.target)
 
@@ -160,9 +160,7 @@ class MosesText:
         if values[missing] < 0:
             line = int(np.searchsorted(phrases.offsets, missing, side="right"))
             word = self.words[phrases.values[missing]]
-            raise UserError(
-                f"{self.path}, line {line}: {word!r} is not in the {side} vocabulary; use that of the table"
-            )
+            raise UserError(f"{self.path}, line {line}: {word!r} is not in the {side} vocabulary; use the table's own")
         return Ragged(values, phrases.offsets)
 
 
@@ -198,9 +196,7 @@ def _match_rows(rows: MosesRows, others: MosesRows, path: Path, reordering_path:
     place = np.minimum(np.searchsorted(ordered, pairs[: len(rows)]), len(ordered) - 1)
     found = ordered[place] == pairs[: len(rows)]
     if not found.any():
-        raise UserError(
-            f"{reordering_path}: has none of the phrase pairs of {path}; give the reordering table made with it"
-        )
+        raise UserError(f"{reordering_path}: has no phrase pair of {path}; give the reordering table made with it")
     if len(others) > found.sum():
         log.info("%s: %d rows are of pairs outside the phrase table", reordering_path, len(others) - found.sum())
     reordering = np.ones((len(rows), ORIENTATIONS), dtype=np.float32)
@@ -218,7 +214,7 @@ def _refuse_twice(path: Path, order: np.ndarray, source: np.ndarray, target: np.
 
 def write_moses(
     table: PhraseTable,
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: Vocabularies,
     phrase_table_path: Path,
     reordering_path: Path | None,
     columns: Mapping[str, np.ndarray] | None = None,
@@ -259,9 +255,7 @@ def _links(table: PhraseTable, rows: np.ndarray) -> Iterator[str]:
     return (text(values[begin:end]) for begin, end in pairwise(offsets))
 
 
-def _sorted_pairs(
-    table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]
-) -> Iterator[tuple[list[str], np.ndarray]]:
+def _sorted_pairs(table: PhraseTable, vocabularies: Vocabularies) -> Iterator[tuple[list[str], np.ndarray]]:
     """Yield many pairs ``f ||| e |||`` at a time and their rows, in the byte order of the text.
 
     UTF-8 sorts as code points do, so strings compare like the bytes they are written as.

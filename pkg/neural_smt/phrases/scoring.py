@@ -15,16 +15,14 @@ from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.io.sorting import sort_pairs
 from neural_smt.jit import kernel, leaf
-from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
+from neural_smt.phrases.extraction import ExtractedPairs, run_ranges
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
-_SETS_IN_ORDER = sorted(
-    range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1]
-)
-_RANK_OF_SET = np.argsort(_SETS_IN_ORDER).astype(np.uint64)
+_SETS = sorted(range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1])
+_RANK_OF_SET = np.argsort(_SETS).astype(np.uint64)
 """The place of each set of source positions (bits) among all, compared as ascending sequences."""
 
 
@@ -164,8 +162,7 @@ def consolidate_pairs(pairs: ExtractedPairs, threads: int = 1) -> ConsolidatedPa
         np.empty(entries, dtype=np.uint64),
     )
     occurrences = pairs.target, pairs.links, pairs.orientation
-    ranges = split_evenly(offsets, threads)
-    run_ranges(_consolidate_range, ranges, threads, order, offsets, occurrences, target_counts, out)
+    run_ranges(_consolidate_range, offsets, threads, order, offsets, occurrences, target_counts, out)
     return out
 
 
@@ -260,7 +257,7 @@ def lexical_weights(
         (*rows, lexical.target_given_source, lexical.target_given_null),
     )
     arrays = source.arrays, entry_offsets, target.arrays, links, given, weights
-    run_ranges(_weigh_range, split_evenly(entry_offsets, threads), threads, *arrays)
+    run_ranges(_weigh_range, entry_offsets, threads, *arrays)
     return weights
 
 
@@ -296,12 +293,8 @@ def score_pairs(
     check_extracted(len(pairs))
     consolidated = consolidate_pairs(pairs, threads)
     entries = score_entries(consolidated, pairs.source_phrases, pairs.target_phrases, lexical, smoothing, threads)
-    return PhraseTable(
-        **vars(entries),
-        source_digest=source_vocabulary.digest,
-        target_digest=target_vocabulary.digest,
-        max_length=max_length,
-    )
+    digests = {"source_digest": source_vocabulary.digest, "target_digest": target_vocabulary.digest}
+    return PhraseTable(**vars(entries), **digests, max_length=max_length)
 
 
 def check_extracted(pairs: int) -> None:
@@ -311,24 +304,19 @@ def check_extracted(pairs: int) -> None:
 
 
 def score_entries(
-    pairs: ConsolidatedPairs,
-    source_phrases: Ragged,
-    target_phrases: Ragged,
-    lexical: LexicalTable,
-    smoothing: float,
-    threads: int = 1,
+    pairs: ConsolidatedPairs, source: Ragged, target: Ragged, lexical: LexicalTable, smoothing: float, threads: int = 1
 ) -> Entries:
     """Score consolidated pairs (see ``score_pairs``), whose counts must be those of all occurrences there are."""
-    target = gather_phrases(target_phrases, pairs.target)
-    scores = np.empty((len(target), 4), dtype=np.float32)
+    targets = gather_phrases(target, pairs.target)
+    scores = np.empty((len(targets), 4), dtype=np.float32)
     scores[:, 0] = pairs.counts[:, 2] / pairs.counts[:, 0]
     scores[:, 2] = pairs.counts[:, 2] / pairs.counts[:, 1]
     links = pairs.links_by_source, pairs.links_by_target
-    scores[:, 1::2] = lexical_weights(source_phrases, pairs.entry_offsets, target, links, lexical, threads)
+    scores[:, 1::2] = lexical_weights(source, pairs.entry_offsets, targets, links, lexical, threads)
     return Entries(
-        source=source_phrases,
+        source=source,
         entry_offsets=pairs.entry_offsets,
-        target=target,
+        target=targets,
         scores=scores,
         alignment=unpack_links(pairs.links_by_target),
         counts=pairs.counts,

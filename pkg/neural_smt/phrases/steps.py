@@ -195,28 +195,18 @@ def count_targets(*, consolidated: list[Path], shard: str, output: Path) -> None
 
 
 def score_phrases(
-    *,
-    consolidated: Path,
-    totals: list[Path],
-    shard: str,
-    lexical: Path,
-    smoothing: float,
-    output: Path,
-    threads: int = 1,
+    *, partition: Path, totals: list[Path], shard: str, lexical: Path, smoothing: float, output: Path, threads: int = 1
 ) -> None:
     """Score the entries of one partition of the source phrases.
 
     smoothing: added to each orientation count; totals: those of all partitions of target phrases.
     """
-    partition = load_record(Partition, consolidated, mapped=False)
-    number = Shard.parse(shard).number - 1
-    counts = partition.pairs.counts
+    own, number = load_record(Partition, partition, mapped=False), Shard.parse(shard).number - 1
     sums = [load_record(Totals, folder).totals[number] for folder in totals]
-    counts[:, 0] = np.concatenate(sums)[partition.pairs.target]
-    words = [int(phrases.values.max(initial=-1)) + 1 for phrases in (partition.source, partition.targets)]
+    own.pairs.counts[:, 0] = np.concatenate(sums)[own.pairs.target]
+    words = [int(phrases.values.max(initial=-1)) + 1 for phrases in (own.source, own.targets)]
     table = _load_lexical(lexical, words, exactly=False)
-    entries = score_entries(partition.pairs, partition.source, partition.targets, table, smoothing, threads)
-    write_record(output, entries)
+    write_record(output, score_entries(own.pairs, own.source, own.targets, table, smoothing, threads))
 
 
 def build_phrase_table(

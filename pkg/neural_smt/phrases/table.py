@@ -16,11 +16,14 @@ from neural_smt.io.ragged import Ragged, blocks
 from neural_smt.io.records import FILE, arrays_of, record_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import Vocabularies, Vocabulary
 
 Kind = TypeVar("Kind")
 
 SIDES = "source", "target"
+
+DIRECT = 2
+"""The column of p(e|f), direct translation probability, among the scores."""
 
 _PIECE = 1 << 20
 """Links that are looked at together."""
@@ -78,7 +81,7 @@ class PhraseTable(Entries):
     def __post_init__(self) -> None:
         if self.source_index is None:
             slots = empty_slots(len(self.source))
-            add_lists(slots, self.source.values, self.source.offsets, 0)
+            add_lists(slots, *self.source.arrays)
             object.__setattr__(self, "source_index", slots)
 
     def __len__(self) -> int:
@@ -146,7 +149,7 @@ class PhraseTable(Entries):
         return table
 
     @classmethod
-    def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, tuple[Vocabulary, Vocabulary]]:
+    def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, Vocabularies]:
         """A table and the vocabularies of its ids, source first; ``UserError`` where it was made with others."""
         vocabularies = Vocabulary.load(source), Vocabulary.load(target)
         return cls.load(folder, vocabularies=vocabularies), vocabularies

@@ -12,7 +12,7 @@ from neural_smt.corpus.fetching import find, is_url, locations, published_name
 from neural_smt.corpus.languages import check_split
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError, singular
-from neural_smt.io.files import unequal_lengths, write_json
+from neural_smt.io.files import check_as_long, write_json
 from neural_smt.planning.forecasts import Experiment, Quantities, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
 from neural_smt.planning.sizes import RATIOS, Sizes, Text, count_text, disk_use, expect_sizes, quantity
@@ -160,8 +160,7 @@ def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path 
             raise UserError(f"{path}: empty; give a text, one sentence a line")
     first = next(iter(sides))
     for side, path in sides.items():
-        if lines[side] != lines[first]:
-            raise unequal_lengths(sides[first], lines[first], path, lines[side])
+        check_as_long(sides[first], path, lines[first], lines[side])
     return Text.of(lines[first], words, config["languages"])
 
 

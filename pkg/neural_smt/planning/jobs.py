@@ -2,8 +2,7 @@
 
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -68,6 +67,8 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     Snakemake plans a dry run in an empty folder, so that all that is to be done is there, whatever has been done
     here. Raises ``UserError`` where it finds no plan.
     """
+    from unittest import mock
+
     from snakemake.api import SnakemakeApi
     from snakemake.exceptions import RuleException, WorkflowError
     from snakemake.logging import logger
@@ -81,7 +82,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     with (
         tempfile.TemporaryDirectory() as folder,
         SnakemakeApi(OutputSettings(quiet={Quietness.ALL}, dryrun=True)) as api,
-        collector.alone(logger),
+        mock.patch.multiple(logger, handlers=[collector], propagate=False),
     ):
         try:
             workflow = api.workflow(
@@ -129,16 +130,6 @@ class _Collector(logging.Handler):
                 declared_memory=int(said["resources"].get("mem_mb", 0)),
             )
             self.jobs.append(job)
-
-    @contextmanager
-    def alone(self, logger: logging.Logger) -> Iterator[None]:
-        """Be the only handler of a logger for a while."""
-        handlers, propagates = list(logger.handlers), logger.propagate
-        logger.handlers[:], logger.propagate = [self], False
-        try:
-            yield
-        finally:
-            logger.handlers[:], logger.propagate = handlers, propagates
 
 
 def dependencies(jobs: Sequence[Job]) -> list[tuple[int, ...]]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
-from neural_smt.report.comparison import Comparison, compare_orders, means_of_runs, write_numbers
+from neural_smt.report.comparison import Comparison, Pairs, compare_orders, means_of_runs, write_numbers
 from neural_smt.report.networks import of_sets
 from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
@@ -133,7 +133,7 @@ def _channel_table(results: Results) -> str:
     return results.shown(rows.assign(**here), "channel")
 
 
-def orders(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def orders(results: Results) -> tuple[Pairs, Pairs]:
     """The pairs of systems, of lower and of higher perplexity in the paper, whose perplexity of the last test set is
     known, and those that are not in this order.
     """
@@ -167,8 +167,7 @@ def draw_figure(path: Path, results: Results) -> None:
             axes.plot(*point, "o", color=colour, markersize=7)
             label = "\n".join(shared["label"])
             axes.annotate(label, point, xytext=(6, 6), textcoords="offset points", fontsize=8)
-        axes.set(
-            xlabel="mean ln p of the translations under the recurrent model", ylabel=f"sacreBLEU, {results.sets[-1]}"
-        )
+        axes.set_xlabel("mean ln p of the translations under the recurrent model")
+        axes.set_ylabel(f"sacreBLEU, {results.sets[-1]}")
         axes.margins(0.2)
         clean(axes)

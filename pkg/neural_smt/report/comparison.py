@@ -114,9 +114,11 @@ def means_of_runs(
     return pd.DataFrame(found.values(), pd.MultiIndex.from_tuples(found, names=PLACE), names, dtype=float)
 
 
-def compare_orders(
-    pairs: Iterable[Sequence[str]], values: pd.Series
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+Pairs = list[tuple[str, str]]
+"""Two systems each."""
+
+
+def compare_orders(pairs: Iterable[Sequence[str]], values: pd.Series) -> tuple[Pairs, Pairs]:
     """The pairs of systems, lower and higher in the paper, whose values are known, and those that are not in order."""
     known = [(low, high) for low, high in pairs if {low, high} <= {*values.dropna().index}]
     return known, [(low, high) for low, high in known if values[low] >= values[high]]

@@ -29,9 +29,7 @@ def read_jobs(paths: Iterable[Path]) -> pd.DataFrame:
     for path in map(Path, paths):
         benchmark = BenchmarkPath.of(path)
         if benchmark is None:
-            raise UserError(
-                f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake"
-            )
+            raise UserError(f"{path}: not below benchmarks/<stage>, so of no known stage; give files of Snakemake")
         rows.append((benchmark.stage, benchmark.rule, *read_benchmark(path)))
     return pd.DataFrame(rows, columns=["stage", "rule", "seconds", "cpu_seconds", "memory"])
 
@@ -65,11 +63,8 @@ def summed(jobs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 def _draw_costs(path: Path, stages: pd.DataFrame) -> None:
     with drawing(path, 9.0, 1.2 + 0.35 * len(stages)) as figure:
-        left, right = figure.subplots(1, 2, sharey=True)
-        for axes, column, label in (
-            (left, "seconds", "wall time of all jobs (s)"),
-            (right, "peak_memory_mb", "peak memory of one job (MB)"),
-        ):
+        labels = {"seconds": "wall time of all jobs (s)", "peak_memory_mb": "peak memory of one job (MB)"}
+        for axes, (column, label) in zip(figure.subplots(1, 2, sharey=True), labels.items(), strict=True):
             bars = axes.barh(range(len(stages)), stages[column], color=BLUE, height=0.6)
             axes.bar_label(bars, labels=[f"{value:,.0f}" for value in stages[column]], padding=3, fontsize=8)
             axes.set_yticks(range(len(stages)), stages["stage"].str.replace("_", " "))
@@ -94,9 +89,7 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
     them.
     """
     if len(benchmarks) < 2:
-        raise UserError(
-            "scaling: one number of pairs shows no growth; give systems with two or more numbers of 'pairs'"
-        )
+        raise UserError("scaling: one number of pairs shows no growth; give systems with several numbers of 'pairs'")
     jobs = pd.concat([read_jobs(files).assign(pairs=pairs) for pairs, files in sorted(benchmarks.items())])
     table = pd.concat([summed(part, ["pairs", "stage"]) for part in (jobs, jobs.assign(stage=TOTAL))])
     table = table.sort_values("pairs", kind="stable").sort_values("stage", key=in_order, kind="stable")

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Curve
 
-from neural_smt.alignment.pharaoh import check_alignments, check_lines, read_alignments, read_marked_alignments
+from neural_smt.alignment.pharaoh import ALIGN_AGAIN, check_alignments, read_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError
+from neural_smt.io.files import check_as_long
 from neural_smt.io.plots import BLUE, RED, clean, svg
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import stream_texts
@@ -209,7 +210,7 @@ def show_alignments(
     ``source`` and ``target``; about: Markdown.
     """
     texts = [list(islice(stream_texts(paths), READ)) for paths in (sources, targets)]
-    check_lines(targets[0], sources[0], len(texts[1]), len(texts[0]))
+    check_as_long(targets[0], sources[0], len(texts[1]), len(texts[0]), ALIGN_AGAIN)
     lengths = [np.array([len(line.split()) for line in text], dtype=np.int64) for text in texts]
     directions = [read_alignments(path, range(READ)) for path in (forward, backward)]
     for links, path in zip(directions, (forward, backward), strict=True):

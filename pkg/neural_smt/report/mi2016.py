@@ -12,7 +12,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, GREY, RED, clean, drawing
 from neural_smt.io.tables import read_frame, texts
 from neural_smt.networks.folder import count_parameters
-from neural_smt.report.comparison import Comparison, compare_orders, means_of_runs, write_numbers
+from neural_smt.report.comparison import Comparison, Pairs, compare_orders, means_of_runs, write_numbers
 from neural_smt.report.networks import TRAINING_FIGURES, read_training
 from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
@@ -229,7 +229,7 @@ def _systems_table(results: Results, name: str) -> str:
     return results.shown(rows.assign(unknown=written), "systems", left=2)
 
 
-def orders(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def orders(results: Results) -> tuple[Pairs, Pairs]:
     """The pairs of systems, lower and higher in the paper, that there are, and those whose mean BLEU over the test sets
     is not in this order.
     """

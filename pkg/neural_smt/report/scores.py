@@ -210,9 +210,8 @@ def print_table(*, table: Path) -> None:
     sets = [text for name in sets_of(found) for text in (name, name, name)]
     headings = [heading.rpartition(": ")[2] for heading in wide.columns]
     wide.columns = pd.MultiIndex.from_tuples(zip(["", *sets], headings, strict=True))
-    wide = wide.apply(
-        lambda column: column.str.ljust(column.str.len().max()) if column.name[1] in ("System", "p") else column
-    )
+    left = [column for column in wide if column[1] in ("System", "p")]
+    wide[left] = wide[left].apply(lambda column: column.str.ljust(column.str.len().max()))
     print(wide.to_string(index=False))
     print(*render("scores_notes.md", runs=runs(found), star="*"), sep="\n")
 

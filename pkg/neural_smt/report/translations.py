@@ -10,7 +10,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_described
-from neural_smt.io.files import MAKE_AGAIN, read_lines, read_parallel, write_json
+from neural_smt.io.files import MAKE_AGAIN, check_as_long, read_lines, read_parallel, write_json
 from neural_smt.report.pages import to_html, write_page
 
 DRAWN_WORDS = 9
@@ -136,8 +136,7 @@ def choose(systems: Sequence[Sequence[str]], count: int, generator: np.random.Ge
 def _translations(systems: Mapping[str, str], source: Path) -> dict[str, list[str]]:
     count, texts = len(read_lines(source)), {name: read_lines(Path(path)) for name, path in systems.items()}
     for name, lines in texts.items():
-        if len(lines) != count:
-            raise UserError(f"{systems[name]} has {len(lines)} lines but {source} has {count}; translate it again")
+        check_as_long(Path(systems[name]), source, len(lines), count, "translate it again")
     return texts
 
 

@@ -16,6 +16,10 @@ SENTENCES, SETS = 1 << 15, 1 << 18
 """Sentences whose links are numbered at a time, and sets whose windows are looked up, which bounds memory."""
 
 
+Numbered = tuple[LinkSets, np.ndarray]
+"""Distinct sets, and the number of the set of each prediction."""
+
+
 def aligned_positions(alignment: Ragged, target_lengths: np.ndarray) -> Ragged:
     """The source words that every target word of every item (a sentence or a phrase) is aligned to.
 
@@ -44,7 +48,7 @@ def aligned_positions(alignment: Ragged, target_lengths: np.ndarray) -> Ragged:
     return own.take(np.where(nearest < end, nearest, starts[-1]))
 
 
-def intern_links(sentences: np.ndarray, positions: Ragged) -> tuple[LinkSets, np.ndarray]:
+def intern_links(sentences: np.ndarray, positions: Ragged) -> Numbered:
     """The distinct sets among those of n predictions, and int32 ``[n]``, the number of each prediction's set.
 
     sentences: int ``[n]``, in any order; positions: ``Ragged`` of n, rising source positions within the sentence, at
@@ -66,7 +70,7 @@ def intern_links(sentences: np.ndarray, positions: Ragged) -> tuple[LinkSets, np
     return sets, numbers
 
 
-def training_links(alignment: Ragged, target_lengths: np.ndarray) -> tuple[LinkSets, np.ndarray]:
+def training_links(alignment: Ragged, target_lengths: np.ndarray) -> Numbered:
     """The distinct link sets of a parallel text, and int32, the number of the set of every predicted token.
 
     alignment, target_lengths: as for ``aligned_positions``, item i being sentence i. The tokens are the words of each
@@ -84,9 +88,7 @@ def training_links(alignment: Ragged, target_lengths: np.ndarray) -> tuple[LinkS
     return LinkSets(np.concatenate(sentences), Ragged.concatenate(positions)), np.concatenate(numbers)
 
 
-def translation_links(
-    alignment: Ragged, target_lengths: np.ndarray, sentences: np.ndarray
-) -> tuple[LinkSets, np.ndarray]:
+def translation_links(alignment: Ragged, target_lengths: np.ndarray, sentences: np.ndarray) -> Numbered:
     """The same of translations of any sentences, held in memory together; sentences: int ``[items]``, of each."""
     words = aligned_positions(alignment, target_lengths)
     token_of_word = np.arange(target_lengths.sum()) + np.repeat(np.arange(len(target_lengths)), target_lengths)

@@ -55,18 +55,15 @@ def analyse(ids: Ragged, words: int, dimensions: int, seed: int) -> LatentSemant
     known = known[known >= len(RESERVED)]
     idf[known] = -np.log(frequency[known] / len(ids))
     weighted = matrix @ sparse.diags_array(idf)
+    advice = "lower the dimensions of the representation"
     if dimensions >= min(len(ids), len(known)):
-        raise UserError(
-            f"a latent semantic analysis of {dimensions} dimensions needs more sentences and repeated words than "
-            f"{len(ids)} and {len(known)}; lower the dimensions of the representation"
-        )
+        needs = f"needs more sentences and repeated words than {len(ids)} and {len(known)}"
+        raise UserError(f"a latent semantic analysis of {dimensions} dimensions {needs}; {advice}")
     start = np.random.default_rng(seed).random(min(weighted.shape))
     _, singular, columns = svds(weighted, k=dimensions, v0=start, return_singular_vectors="vh", rng=seed)
     order = np.argsort(-singular, kind="stable")
     singular, vectors = singular[order], columns[order].T
     if singular[-1] <= LEAST_SINGULAR_VALUE * singular[0]:
-        raise UserError(
-            f"the text has fewer than {dimensions} independent directions; lower the dimensions of the representation"
-        )
+        raise UserError(f"the text has fewer than {dimensions} independent directions; {advice}")
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(dimensions)])
     return LatentSemantics(idf, vectors * signs, singular, float((weighted.data**2).sum()))

@@ -11,7 +11,7 @@ lengths differ widely with the frequency of the words, and their meaning lies in
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from neural_smt.experiment.settings import Settings, complete_settings, load_sch
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.records import record_of
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
 from neural_smt.representations.links import parse_window, window_rows
 from neural_smt.representations.projection import Projection, feature_matrix, word_hashes
@@ -105,6 +106,23 @@ CONFIG, ARRAYS, VOCABULARY = "config.json", "vectors.safetensors", "vocabulary.t
 _ADVICE = "build the representation again"
 
 
+class _OfSentences(NamedTuple):
+    weights: Annotated[np.ndarray, "float32 [V, d]"]
+
+
+class _OfFeatures(NamedTuple):
+    weights: Annotated[np.ndarray, "float32 [K, d]"]
+    features: Annotated[np.ndarray, "int32 [K]"]
+
+
+class _OfWords(NamedTuple):
+    table: Annotated[np.ndarray, "float32 [V+1, d]"]
+
+
+_RECORDS = {"sentence_lsa": _OfSentences, "projected_lsa": _OfFeatures, "word_lsa": _OfWords, "word_rnn": _OfWords}
+"""What is kept of each kind with vectors of its own, see ``Representation``."""
+
+
 def save_representation(folder: Path, representation: Representation) -> None:
     """Write the folder, all or nothing."""
     vectors = "weights" if representation.of_sentences else "table"
@@ -132,28 +150,8 @@ def load_representation(folder: Path) -> Representation:
     vocabulary = Vocabulary.load(folder / VOCABULARY)
     if vocabulary.digest != digest:
         raise UserError(f"{folder / VOCABULARY}: not the vocabulary that the representation was made with; {_ADVICE}")
-    path = folder / ARRAYS
-    arrays = read_arrays(path, mapped=False, advice=_ADVICE)
-    representation = _assembled(settings, vocabulary, arrays)
-    if representation is None:
-        raise UserError(f"{path}: does not hold the vectors of a representation of kind {settings.kind}; {_ADVICE}")
-    return representation
-
-
-def _assembled(settings: Settings, vocabulary: Vocabulary, arrays: dict[str, np.ndarray]) -> Representation | None:
-    """The representation, or None when the arrays do not fit to its settings and its vocabulary."""
-    sentences = settings.kind in SENTENCE_KINDS
-    vectors, features = arrays.get("weights" if sentences else "table"), arrays.get("features")
-    if settings.kind == "learned":
-        return None if arrays else Representation(settings, vocabulary, None)
-    if vectors is None or vectors.ndim != 2 or vectors.dtype != np.float32 or not np.isfinite(vectors).all():
-        return None
-    if settings.kind == "projected_lsa":
-        if features is None or features.dtype != np.int32 or features.shape != (len(vectors),):
-            return None
-        return Representation(settings, vocabulary, vectors, features)
-    rows = len(vocabulary) + (not sentences)
-    return Representation(settings, vocabulary, vectors) if len(vectors) == rows else None
+    arrays, record = read_arrays(folder / ARRAYS, mapped=False, advice=_ADVICE), _RECORDS.get(settings.kind)
+    return Representation(settings, vocabulary, *(record_of(record, arrays, V=len(vocabulary)) if record else [None]))
 
 
 def word_counts(ids: Ragged, words: int) -> sparse.csr_matrix:

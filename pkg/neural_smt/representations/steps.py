@@ -10,15 +10,9 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_parallel, write_json
 from neural_smt.io.ragged import Ragged
+from neural_smt.representations import projection
 from neural_smt.representations.links import parse_window
 from neural_smt.representations.lsa import LatentSemantics, analyse
-from neural_smt.representations.projection import (
-    choose_projection,
-    count_collisions,
-    feature_matrix,
-    mean_cosine,
-    word_hashes,
-)
 from neural_smt.representations.representation import Representation, representation_settings, save_representation
 from neural_smt.shortlist import repeated_words
 from neural_smt.vocabulary import Vocabulary
@@ -65,31 +59,32 @@ def build_projected_lsa(settings: Settings, source: list[str], target: list[str]
     references = semantics.sentences(ids)
     references /= root_mean_square(references)
     vocabulary = repeated_words(source)
-    words, hashes = vocabulary.encode(source), word_hashes(vocabulary)
-    matrix = feature_matrix(words, hashes, settings.bits)
+    words, hashes = vocabulary.encode(source), projection.word_hashes(vocabulary)
+    matrix = projection.feature_matrix(words, hashes, settings.bits)
     held_out = np.zeros(len(source), dtype=bool)
     count = max(1, round(settings.held_out * len(source))) if settings.held_out else 0
     held_out[np.random.default_rng(seed).permutation(len(source))[:count]] = True
-    projection, fit = choose_projection(matrix, references, held_out, settings.rate, settings.epochs, seed)
-    vectors = projection.project(matrix)
-    features, sharing = count_collisions(words, hashes, settings.bits)
+    rate, epochs = settings.rate, settings.epochs
+    transform, fit = projection.choose_projection(matrix, references, held_out, rate, epochs, seed)
+    vectors = transform.project(matrix)
+    features, sharing = projection.count_collisions(words, hashes, settings.bits)
     # what a transform reaches that knows nothing of the source
     constant = np.broadcast_to(references[~held_out].mean(axis=0), references.shape)
     statistics = _spectrum(semantics) | {
         "cosine": {
-            "training": mean_cosine(vectors[~held_out], references[~held_out]),
-            "held_out": mean_cosine(vectors[held_out], references[held_out]) if count else None,
-            "constant": mean_cosine(constant[held_out], references[held_out]) if count else None,
+            "training": projection.mean_cosine(vectors[~held_out], references[~held_out]),
+            "held_out": projection.mean_cosine(vectors[held_out], references[held_out]) if count else None,
+            "constant": projection.mean_cosine(constant[held_out], references[held_out]) if count else None,
         },
         "rate": fit.rate,
         "epoch": fit.epoch,
         "held_out_errors": fit.errors,
         "features": features,
         "features_sharing_a_number": sharing,
-        "trained_features": len(projection.features),
+        "trained_features": len(transform.features),
     }
-    weights = projection.weights * np.float32(settings.length / root_mean_square(vectors))
-    return Representation(settings, vocabulary, weights, projection.features), statistics
+    weights = transform.weights * np.float32(settings.length / root_mean_square(vectors))
+    return Representation(settings, vocabulary, weights, transform.features), statistics
 
 
 def root_mean_square(vectors: np.ndarray, counts: np.ndarray | None = None) -> float:

@@ -27,7 +27,7 @@ from neural_smt.phrases.primitives import LONGEST_PHRASE
 from neural_smt.phrases.scoring import lexical_weights, unpack_links
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary import RESERVED, UNK, Vocabularies
 
 LONGEST_TARGET = LONGEST_PHRASE - 1
 """Longer proposals are left out: Moses' tables have phrases of up to seven words."""
@@ -53,7 +53,7 @@ def text_phrases(sentences: Ragged, max_length: int) -> Ragged:
 def propose_table(
     table: PhraseTable,
     model: Trained[EncoderDecoder],
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: Vocabularies,
     lexical: LexicalTable,
     sentences: Ragged,
     settings: Settings,
@@ -95,9 +95,7 @@ def propose_table(
         kept[: len(old)] = np.isin(keys[: len(old)], keys[len(old) :]) | ~np.isin(row_source[: len(old)], new_source)
     rows = np.flatnonzero(kept)
     if len(rows) == 0:
-        raise UserError(
-            "no phrase of the text is in the phrase table or known to the network; check the text's language"
-        )
+        raise UserError("no phrase of the text is in the table or known to the network; check the text's language")
     used, sources_of = np.unique(row_source[rows], return_inverse=True)
     order, entry_offsets = sort_pairs(sources_of.astype(np.int32), row_target[rows], len(used), len(targets))
     rows = rows[order]
@@ -116,7 +114,7 @@ def propose_table(
 
 
 def _proposals(
-    model: Trained[EncoderDecoder], vocabularies: tuple[Vocabulary, Vocabulary], wanted: Ragged, settings: Settings
+    model: Trained[EncoderDecoder], vocabularies: Vocabularies, wanted: Ragged, settings: Settings
 ) -> tuple[Ragged, Ragged, np.ndarray]:
     """Pairs of source phrases that are wanted and target phrases that the network proposes for them, in ids of the
     vocabularies, and log p(target | source), float64 ``[n]``.

@@ -75,9 +75,7 @@ class PairScorer:
     """
 
     def __init__(self, network: EncoderDecoder, precision: str = "fp32"):
-        self.network = network
-        self.precision = precision
-        self.device = network.output.weight.device
+        self.network, self.precision, self.device = network, precision, network.output.weight.device
         with torch.no_grad(), precision_context(self.device, precision):
             source = network.source_embedding.weight + network.source_embedding.bias
             self.encoder_inputs = network.encoder.inputs(source)

@@ -57,9 +57,7 @@ class Blocks:
             self.count = len(starts)
 
     def __getitem__(self, number: int) -> tuple[np.ndarray, Ragged, Ragged]:
-        rows = (
-            np.flatnonzero(self.block_of == number) if self.backward else np.arange(*self.bounds[number : number + 2])
-        )
+        rows = np.flatnonzero(self.block_of == number) if self.backward else np.arange(*self.bounds[number:][:2])
         sources = np.searchsorted(self.table.entry_offsets, rows, side="right") - 1
         pair = self._phrases(self.table.source, sources, 0), self._phrases(self.table.target, rows, 1)
         return rows, *(pair[::-1] if self.backward else pair)
@@ -143,12 +141,12 @@ def join_columns(
     _write_column(output, statistics, scored, summed | {"device": costs[0]["device"]}, table)
 
 
+Part = tuple[np.ndarray, np.ndarray]
+"""Rows of a table and their scores."""
+
+
 def _write_column(
-    output: Path,
-    statistics: Path,
-    parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    cost: dict[str, Any],
-    table: PhraseTable,
+    output: Path, statistics: Path, parts: Iterable[Part], cost: dict[str, Any], table: PhraseTable
 ) -> None:
     """Write the scores of all rows in the order of the table, and what they cost, seconds of all shards together.
 

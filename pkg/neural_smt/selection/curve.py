@@ -8,7 +8,7 @@ samples can be compared.
 
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.tables import write_rows
 from neural_smt.language_model.estimation import estimate_within
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.language_model.ngrams import restrict_tables
@@ -116,10 +117,8 @@ def draw_curve(
         best = models.measure(ranking[: lines_of(fraction, len(ranking))])
         generators = (np.random.default_rng([seed, number]) for number in range(random_samples))
         samples = [models.measure(models.rows_with_words(best[1], generator)) for generator in generators]
-        means = [np.mean(samples, axis=0).tolist()] if samples else []
-        return [
-            Point(name, fraction, *found) for name, found in zip(("selected", "random"), (best, *means), strict=False)
-        ]
+        points = [Point("selected", fraction, *best)]
+        return points + ([Point("random", fraction, *np.mean(samples, axis=0).tolist())] if samples else [])
 
     with ThreadPoolExecutor(max_workers=threads) as executor:
         wanted = sorted({float(fraction) for fraction in fractions})
@@ -148,20 +147,18 @@ def _halfway(fractions: list[float], best: float) -> list[float]:
     return [round(best + step, 4) for step in steps if step]
 
 
-COLUMNS = ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen")
+def write_curve(path: Path, plot: Path, curve: Sequence[Point], title: str) -> None:
+    """Write the points of a curve (CSV), and draw dev perplexity against the part of the pool that is kept (PNG).
 
-
-def curve_rows(curve: Sequence[Point]) -> Iterator[tuple[str | int, ...]]:
-    """The points of a curve as its CSV file shows them, see ``COLUMNS``."""
+    Without points, which is where the whole pool is kept, the plot says so.
+    """
+    rows = []
     for point in (*points_of(curve, "selected"), *points_of(curve, "random")):
         chosen = int(point.method == "selected" and point.fraction == chosen_fraction(curve))
         sizes = round(point.sentences), round(point.words)
-        yield f"{point.fraction:g}", *sizes, f"{point.perplexity:.4f}", point.method, chosen
-
-
-def plot_curve(curve: Sequence[Point], title: str, path: Path) -> None:
-    """Draw dev perplexity against the part of the pool that is kept, as PNG; without a curve, say that it is all."""
-    with drawing(path, 6.4, 4.0) as figure:
+        rows.append((f"{point.fraction:g}", *sizes, f"{point.perplexity:.4f}", point.method, chosen))
+    write_rows(path, ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen"), rows)
+    with drawing(plot, 6.4, 4.0) as figure:
         axes = figure.add_subplot()
         if curve:
             _draw(axes, curve, title)
@@ -175,11 +172,8 @@ def _draw(axes: Axes, curve: Sequence[Point], title: str) -> None:
     best = next(point for point in selected if point.fraction == chosen_fraction(curve))
     kept = f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}"
     small, star = {"marker": "o", "markersize": 3}, {"marker": "*", "markersize": 14, "linestyle": "none"}
-    for points, colour, label, style in (
-        (random, GREY, "random, as many words", small),
-        (selected, BLUE, "selected", small),
-        ([best], BLUE, kept, star),
-    ):
+    of_random = (random, GREY, "random, as many words", small)
+    for points, colour, label, style in (of_random, (selected, BLUE, "selected", small), ([best], BLUE, kept, star)):
         if points:
             x, y = [100 * point.fraction for point in points], [point.perplexity for point in points]
             axes.plot(x, y, color=colour, label=label, **style)

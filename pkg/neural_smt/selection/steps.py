@@ -16,17 +16,8 @@ from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_lines, read_parallel, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
-from neural_smt.io.tables import write_rows
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
-from neural_smt.selection.curve import (
-    COLUMNS,
-    PoolModels,
-    chosen_fraction,
-    curve_rows,
-    draw_curve,
-    lines_of,
-    plot_curve,
-)
+from neural_smt.selection.curve import PoolModels, chosen_fraction, draw_curve, lines_of, write_curve
 from neural_smt.shards import Shard
 
 logger = logging.getLogger(__name__)
@@ -113,8 +104,7 @@ def select(
         logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * chosen)
     _write_sides(output, inside if len(pool) > 1 else [], sides, kept)
     write_lines(scores, (f"{value:.6f}\t{int(flag)}" for value, flag in zip(values, kept, strict=True)))
-    write_rows(curve, COLUMNS, curve_rows(drawn))
-    plot_curve(drawn, title, plot)
+    write_curve(curve, plot, drawn, title)
 
 
 def take(
@@ -173,14 +163,12 @@ def count_kept(scores: Path, lines: int) -> int:
     return kept
 
 
-def _open(
-    pool: list[Path], in_domain: list[Path], **others: list[Path]
-) -> tuple[int, list[TextLines], list[list[str]]]:
+def _open(pool: list[Path], in_domain: list[Path], **more: list[Path]) -> tuple[int, list[TextLines], list[list[str]]]:
     """How many lines a pool has, its sides, and those of the in-domain text, which may have none.
 
-    ``UserError`` where these texts, or the others, do not have as many sides.
+    ``UserError`` where these texts, or more, do not have as many sides.
     """
-    check_as_many(pool=pool, **others)
+    check_as_many(pool=pool, **more)
     if in_domain:
         check_as_many(pool=pool, in_domain=in_domain)
     return _count(pool), [TextLines(path) for path in pool], _read_sides(in_domain)
@@ -196,9 +184,7 @@ def _read_sides(texts: Sequence[Path]) -> list[list[str]]:
     return list(read_parallel(*texts)) if len(texts) == 2 else [read_lines(text) for text in texts]
 
 
-def _write_sides(
-    output: Sequence[Path], inside: Sequence[list[str]], pool: Sequence[TextLines], kept: np.ndarray
-) -> None:
+def _write_sides(output: list[Path], inside: list[list[str]], pool: list[TextLines], kept: np.ndarray) -> None:
     """Write the in-domain lines of each side, if there are any, and those lines of the pool that are kept."""
     for path, before, side in zip(output, inside or [[] for _ in pool], pool, strict=True):
         write_lines(path, chain(before, compress(side, kept)))

@@ -17,13 +17,10 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import digest_lines, digest_parts
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import enlarged, kernel, leaf
-from neural_smt.phrases.table import PhraseTable, find_spans
+from neural_smt.phrases.table import DIRECT, PhraseTable, find_spans
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets
-
-DIRECT = 2
-"""The column of p(e|f) among the scores of a phrase table."""
 
 
 @dataclass(frozen=True)

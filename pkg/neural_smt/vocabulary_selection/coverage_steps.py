@@ -60,9 +60,7 @@ def measure_candidates(
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table)
     sizes = sorted({*dictionary_sizes, chosen.dictionary} - {0})
     if batch < 1 or min(sizes, default=0) < 1:
-        raise UserError(
-            f"coverage is measured with {dictionary_sizes} words of V^D and batches of {batch}; give 1 or more of each"
-        )
+        raise UserError(f"coverage of {dictionary_sizes} words of V^D, batches of {batch}; give 1 or more of each")
     rows = []
     for name, (source, target) in texts.items():
         lines, references = read_parallel(Path(source), Path(target))
@@ -116,11 +114,8 @@ def combinations(settings: Settings, dictionary_sizes: list[int]) -> Iterator[tu
     dictionary_sizes: sizes n of V^D; the sizes of the other parts are those of ``settings``.
     """
     yield "V^P", None, settings.replace(dictionary=0, frequent=0)
-    for name, changes in (
-        ("V^D", {"phrases": 0, "frequent": 0}),
-        ("V^P + V^D", {"frequent": 0}),
-        ("V^P + V^D + V^T", {}),
-    ):
+    left_out = {"V^D": {"phrases": 0, "frequent": 0}, "V^P + V^D": {"frequent": 0}, "V^P + V^D + V^T": {}}
+    for name, changes in left_out.items():
         for top in dictionary_sizes:
             yield name, top, settings.replace(dictionary=top, **changes)
 

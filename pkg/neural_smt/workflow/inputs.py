@@ -41,7 +41,7 @@ class Inputs:
 
     def _sides(self, text: str) -> list[str]:
         """The languages of a text that lines are selected from: extra text has the target language alone."""
-        return [self.layout.source, self.layout.target] if text == "train" else [self.layout.target]
+        return [*self.layout.sides.values()] if text == "train" else [self.layout.target]
 
     def pool(self, wildcards: Any) -> list[str]:
         """The sides of a text that lines are selected from."""

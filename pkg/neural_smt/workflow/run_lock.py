@@ -15,7 +15,7 @@ import threading
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -47,7 +47,8 @@ def begin_run(experiment: str, local: bool = True) -> None:
     """
     folder = FOLDER / "runs"
     folder.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError), _locked(folder / "lock"):
+    with suppress(OSError), (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time; an error where the file system has no locks
         if local:
             _end_dead_runs(folder, experiment)
         path = folder.resolve() / f"{HOST}-{os.getpid()}.run"
@@ -127,14 +128,6 @@ def _watch_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     end_family()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Only one process at a time in here; ``OSError`` where the file system has no locks."""
-    with path.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 def _end_dead_runs(folder: Path, experiment: str) -> None:

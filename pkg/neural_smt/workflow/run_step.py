@@ -35,9 +35,8 @@ def run_step(snakemake: "Snakemake") -> None:
     # slower. Set before anything loads OpenMP.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     end_with_run()
-    logging.basicConfig(
-        filename=snakemake.log[0], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True
-    )
+    layout = "%(asctime)s %(name)s: %(message)s"
+    logging.basicConfig(filename=snakemake.log[0], level=logging.INFO, format=layout, force=True)
     # on a full disk a log cannot be written either, which is no news
     logging.raiseExceptions = False
     try:

@@ -30,16 +30,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import yaml
 
+from neural_smt.corpus.grammar import inflection
 from neural_smt.corpus.grammar.fragments import WORDS, Pair, Words, read_table, words
-from neural_smt.corpus.grammar.inflection import (
-    DE,
-    VerbForms,
-    adjective_forms,
-    elidable,
-    english_plural,
-    french_plural,
-    verb_forms,
-)
+from neural_smt.corpus.grammar.inflection import DE, VerbForms
 from neural_smt.experiment.settings import Settings
 
 Item = TypeVar("Item")
@@ -109,7 +102,7 @@ class Phrase(NamedTuple):
 
 def _french_noun(singular: str, gender: str, plural: str = "", fixed: str = "") -> FrenchNoun:
     head, space, rest = singular.partition(" ")
-    regular = singular if fixed else f"{french_plural(head)}{space}{rest}"
+    regular = singular if fixed else f"{inflection.french_plural(head)}{space}{rest}"
     return FrenchNoun(singular, plural or regular, gender == "f")
 
 
@@ -119,7 +112,7 @@ def nouns() -> tuple[Noun, ...]:
     entries = []
     for row in read_table("nouns.tsv"):
         word, numbers = row["english"], row["numbers"]
-        plural = row["english_plural"] or (word if numbers else english_plural(word))
+        plural = row["english_plural"] or (word if numbers else inflection.english_plural(word))
         french = _french_noun(row["french"], row["gender"], row["french_plural"], numbers)
         domain, _, variant = row["variant"].partition(" ")
         variants = {domain: _french_noun(*variant.split())} if domain else {}
@@ -142,7 +135,7 @@ def verbs(frame: str) -> tuple[Verb, ...]:
         if row["frame"] == frame:
             fields: dict[str, Any] = {name: text for name, text in row.items() if name != "english"}
             fields["preposition"] = DE if row["preposition"] == "de" else row["preposition"]
-            fields |= {"forms": verb_forms(row["english"]), "reflexive": bool(row["reflexive"])}
+            fields |= {"forms": inflection.verb_forms(row["english"]), "reflexive": bool(row["reflexive"])}
             entries.append(Verb(**fields))
     return tuple(entries)
 
@@ -153,7 +146,7 @@ def adjectives() -> tuple[Adjective, ...]:
     entries = []
     for row in read_table("adjectives.tsv"):
         forms = row["masculine"], row["feminine"], row["masculine_plural"], row["feminine_plural"]
-        forms = forms if forms[1] else adjective_forms(forms[0])
+        forms = forms if forms[1] else inflection.adjective_forms(forms[0])
         entries.append(Adjective(row["english"], forms, row["position"] == "pre", row["classes"], row["domains"]))
     return tuple(entries)
 
@@ -275,13 +268,11 @@ class Derivation:
     """One sentence in the making: its dice, domain and topic, and what needs a cue."""
 
     def __init__(self, dice: Dice, domain: Settings):
-        self.dice = dice
-        self.domain = domain
+        self.dice, self.domain = dice, domain
         self.topic = dice.draw(domain.topics)
         self.depth = 0  # of clauses inside noun phrases
         self._keys = 0
-        self._ambiguous = False
-        self._cued = False
+        self._ambiguous = self._cued = False
 
     def key(self) -> int:
         """A key no other concept of the sentence has."""
@@ -293,12 +284,12 @@ class Derivation:
         are one. The French ones elide where they can."""
         if "#" not in french:
             key = self.key()
-            return Pair(words(english, key), elidable(french, key))
+            return Pair(words(english, key), inflection.elidable(french, key))
         keys: defaultdict[str, int] = defaultdict(self.key)
 
         def side(text: str) -> Words:
             marked = (token.partition("#") for token in text.split())
-            return tuple([word for form, _, mark in marked for word in elidable(form, keys[mark])])
+            return tuple([word for form, _, mark in marked for word in inflection.elidable(form, keys[mark])])
 
         return Pair(side(english), side(french))
 
