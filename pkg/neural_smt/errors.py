@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sized
+from pathlib import Path
 from typing import Any
 
 import yaml

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import xxhash
 
-from neural_smt.errors import UserError
+from neural_smt.errors import Section, UserError
 from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic
 from neural_smt.io.ragged import Ragged
 
