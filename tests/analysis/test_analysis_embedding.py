@@ -1,12 +1,13 @@
 """Figures 4 and 5: projection, regions, labels, and the page that needs nothing else."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from lxml import html
+from lxml.etree import Element
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -21,25 +22,6 @@ from neural_smt.networks.packing import pack
 from neural_smt.vocabulary import Vocabulary
 
 NASTY = '</script><img src="http://example.org/x"> & \u2028 é'
-
-
-class Elements(HTMLParser):
-    """Tags with their attributes, and the text of scripts."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.found: list[tuple[str, dict]] = []
-        self.scripts: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.found.append((tag, dict(attrs)))
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.lasttag == "script" and self.scripts and self.cdata_elem == "script":
-            self.scripts[-1] += data
 
 
 def test_summaries_are_those_of_single_phrases() -> None:
@@ -119,18 +101,19 @@ def test_the_page_refers_to_nothing_outside_and_cannot_be_broken_by_its_data(tmp
     write_points(files["words"], [NASTY], np.array([3]), np.array([[1.2346, -2.0]]))
     write_points(files["phrases"], ["l&apos; un"], np.array([1]), np.zeros((1, 2)))
     show_map(**files, output=tmp_path / "map.html", title=NASTY)
-    elements = Elements((tmp_path / "map.html").read_text(encoding="utf-8"))
-    names = [tag for tag, _ in elements.found]
+    page = html.document_fromstring((tmp_path / "map.html").read_text(encoding="utf-8"))
+    elements = list(page.iter(Element))
+    names = [element.tag for element in elements]
     assert not {"img", "link", "iframe", "object", "embed"} & set(names)
-    assert not any(set(attributes) & {"src", "href", "action", "data"} for _, attributes in elements.found)
-    meta = [attributes for tag, attributes in elements.found if attributes.get("http-equiv")]
-    assert [rule["content"].split(";")[0] for rule in meta] == ["default-src 'none'"]
-    *data, script = elements.scripts
+    assert not any(set(element.keys()) & {"src", "href", "action", "data"} for element in elements)
+    meta = page.findall(".//meta[@http-equiv]")
+    assert [rule.get("content").split(";")[0] for rule in meta] == ["default-src 'none'"]
+    *data, script = (element.text for element in page.iter("script"))
     assert not any(NASTY in text for text in data) and any("1.235" in text for text in data)
     assert not re.search(r"https?:|fetch\(|import\(|XMLHttpRequest|innerHTML|eval\(|url\(", script)
     assert names.count("input") == 1
     wanted = set(re.findall(r'byId\("(\w+)"\)', script))
-    assert wanted == {attributes["id"] for _, attributes in elements.found if attributes.get("id") in wanted}
+    assert wanted == {element.get("id") for element in elements} & wanted
 
 
 def test_neighbours_are_named_nearest_first() -> None:

@@ -6,22 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from matplotlib.figure import Figure
 from moses_tables import moses_vocabularies, read_moses
+from network_cases import enlarge
 
-from neural_smt.analysis import plots
-from neural_smt.analysis.phrase_tables import (
-    PREFERRED,
-    SAMPLED,
-    draw_groups,
-    known_phrases,
-    phrase_counts,
-    preferred,
-    sampled,
-    show_phrases,
-    write_phrases,
-)
+from neural_smt.analysis import phrase_tables, plots
+from neural_smt.analysis.phrase_tables import PREFERRED, SAMPLED, draw_groups
 from neural_smt.analysis.plots import plot_pair_scores
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
@@ -56,11 +46,8 @@ def table(tmp_path: Path) -> tuple[PhraseTable, tuple[Vocabulary, Vocabulary]]:
 
 def model_of(vocabularies: tuple[Vocabulary, Vocabulary]) -> Trained[EncoderDecoder]:
     network = EncoderDecoder(EncoderDecoderConfig(len(vocabularies[0]), len(vocabularies[1]), 6, 5, 4, 3))
-    random = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.4, parameter.shape)).float()
-        network.output.bias[EOS] += 2.0
+    enlarge(network, 0.4)
+    network.output.bias.data[EOS] += 2.0
     return Trained(network, *vocabularies)
 
 
@@ -82,8 +69,8 @@ def test_groups_are_long_known_have_three_targets_and_do_not_overlap(table: tupl
     assert texts(phrases, source, top) == ["a b c d"]
     ids[source.index["e"]] = 0
     assert "e f g h" not in texts(phrases, source, draw_groups(phrases, ids, SETTINGS, 1)["frequent"])
-    assert texts(phrases, source, np.flatnonzero(~known_phrases(phrases, ids))) == ["e f g h"]
-    assert sorted(phrase_counts(phrases).tolist()) == [2, 3, 20, 30, 40, 50, 99]
+    assert texts(phrases, source, np.flatnonzero(~phrase_tables.known_phrases(phrases, ids))) == ["e f g h"]
+    assert sorted(phrase_tables.phrase_counts(phrases).tolist()) == [2, 3, 20, 30, 40, 50, 99]
 
 
 def test_preferred_target_phrases_of_both_models(table: tuple) -> None:
@@ -94,7 +81,7 @@ def test_preferred_target_phrases_of_both_models(table: tuple) -> None:
     own = [vocabularies[1].text(phrases.target[row]) for row in range(start, start + 4)]
     scores = {"x": -3.0, "y": -1.0, "x y": -4.0, "y x <z>": -2.0}
     column[start : start + 4] = [scores[text] for text in own]
-    rows = preferred(phrases, column, {"frequent": np.array([number])}, vocabularies)
+    rows = phrase_tables.preferred(phrases, column, {"frequent": np.array([number])}, vocabularies)
     assert list(rows.columns) == PREFERRED
     assert (rows[["group", "source", "extracted"]] == ["frequent", "e f g h", 30]).all(axis=None)
     assert rows[["model", "rank", "target"]].values.tolist() == [
@@ -110,7 +97,7 @@ def test_samples_are_ranked_by_the_networks_score(table: tuple) -> None:
     model = model_of(vocabularies)
     ids = shortlist_ids(vocabularies[0], model.source)
     groups = {"frequent": np.array([1, 2]), "rare": np.array([3])}
-    rows = sampled(model, ids, phrases, groups, 30, seed=1)
+    rows = phrase_tables.sampled(model, ids, phrases, groups, 30, seed=1)
     assert list(rows.columns) == SAMPLED and rows["group"].tolist() == ["frequent"] * 10 + ["rare"] * 5
     assert rows["rank"].tolist() == [1, 2, 3, 4, 5] * 3
     for _, part in rows.groupby("source"):
@@ -122,12 +109,10 @@ def test_samples_are_ranked_by_the_networks_score(table: tuple) -> None:
 
 
 def test_the_page_escapes_what_it_shows(tmp_path: Path) -> None:
-    favourites = [
-        ("rare", "a <b>", 2, "translation model", 1, "l&apos; un", -0.5),
-        ("rare", "a <b>", 2, "network", 1, "x & y", -1.25),
-    ]
+    found = ("translation model", 1, "l&apos; un", -0.5), ("network", 1, "x & y", -1.25)
+    favourites = [("rare", "a <b>", 2, *row) for row in found]
     samples = pd.DataFrame([("rare", "a <b>", 1, "l&apos; un", 7, -2.0)], columns=SAMPLED)
-    write_phrases(tmp_path / "page.html", pd.DataFrame(favourites, columns=PREFERRED), samples, 50)
+    phrase_tables.write_phrases(tmp_path / "page.html", pd.DataFrame(favourites, columns=PREFERRED), samples, 50)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "a &lt;b&gt; <small>extracted 2 times</small>" in page
     assert page.count('<li class="both">l&#39; un <small>') == 2
@@ -143,10 +128,8 @@ def test_the_scatter_names_its_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert left.get_xlabel() == right.get_xlabel() == "network, log p(target | source) (nats)"
     assert left.get_ylabel() == "translation model, log p(target | source) (nats)"
     assert left.get_title() == "2 phrase pairs, rank correlation -1.00"
-    assert {axes.get_ylabel() for axes in bars} == {
-        "phrase pairs in a cell (log scale)",
-        "times the source phrase was extracted",
-    }
+    names = {"phrase pairs in a cell (log scale)", "times the source phrase was extracted"}
+    assert {axes.get_ylabel() for axes in bars} == names
     np.testing.assert_array_equal(right.collections[0].get_offsets(), [[-1.0, -3.0], [-2.0, -1.0]])
     plots.draw_scatter(tmp_path / "x.png", np.ones(3), -np.arange(3.0), np.ones(3))
     assert figures[1].axes[0].get_title() == "3 phrase pairs, rank correlation 0.00", "one of them is constant"
@@ -155,23 +138,18 @@ def test_the_scatter_names_its_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:
     phrases, vocabularies = table
     model = model_of(vocabularies)
-    phrases.save(tmp_path / "table")
+    phrases.save(tmp_path / "phrase_table")
     model.save(tmp_path / "model")
-    for vocabulary, name in zip(vocabularies, ("source", "target"), strict=True):
-        vocabulary.save(tmp_path / name)
+    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
+        vocabulary.save(tmp_path / f"{side}_vocabulary")
     source = Ragged(np.asarray(phrases.source.values), np.asarray(phrases.source.offsets))
     column, _ = PairScorer(model.network).score(source.take(phrases.entry_source), phrases.target, 8)
     save_column(tmp_path / "column.safetensors", column, phrases)
-    inputs = {
-        "phrase_table": tmp_path / "table",
-        "column": tmp_path / "column.safetensors",
-        "source_vocabulary": tmp_path / "source",
-        "target_vocabulary": tmp_path / "target",
-        "settings": {"phrases": 2, "rare": 5, "samples": 20, "pairs": 10},
-        "seed": 1,
-    }
+    inputs = {name: tmp_path / name for name in ("phrase_table", "source_vocabulary", "target_vocabulary")}
+    inputs |= {"settings": {"phrases": 2, "rare": 5, "samples": 20, "pairs": 10}, "seed": 1}
+    inputs["column"] = tmp_path / "column.safetensors"
     outputs = {name: tmp_path / name for name in ("preferences", "samples", "page")}
-    show_phrases(**inputs, **outputs, model=tmp_path / "model")
+    phrase_tables.show_phrases(**inputs, **outputs, model=tmp_path / "model")
     rows = read_csv(tmp_path / "preferences")
     assert len(rows) == 2 * 2 * 2 * 3
     assert {row["group"] for row in read_csv(tmp_path / "samples")} == {"frequent", "rare"}

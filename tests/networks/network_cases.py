@@ -11,13 +11,7 @@ from references import cslm_log_probability, log_probability, translate
 from torch import Tensor, nn
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import (
-    AttentionBatch,
-    AttentionConfig,
-    AttentionNetwork,
-    membership,
-    pack_batch,
-)
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, NgramBatch
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
@@ -65,6 +59,14 @@ def dense(gradient: Tensor) -> Tensor:
     return gradient.to_dense() if gradient.is_sparse else gradient
 
 
+def differentiate(network: nn.Module, batch: Any, weights: Tensor | float = 1.0) -> list[Tensor]:
+    """Scores of a batch, and the gradients of their (weighted) sum by all parameters."""
+    network.zero_grad()
+    scores = network(batch)
+    (scores * weights).sum().backward()
+    return [scores.detach().cpu(), *(dense(parameter.grad).cpu().clone() for parameter in network.parameters())]
+
+
 def sides(pairs: Sequence[tuple[Any, Any]]) -> list[Ragged]:
     return [Ragged.from_lists(list(side)) for side in zip(*pairs, strict=True)]
 
@@ -99,7 +101,7 @@ def attention(
 ) -> Case:
     """allowed: the words that a target sentence may be predicted from, None: all; own: whether they are its own."""
 
-    def pack_limited(source: Ragged, target: Ragged, place: torch.device) -> AttentionBatch:
+    def pack_limited(source: Ragged, target: Ragged, place: torch.device) -> Any:
         sets = Ragged.from_lists([allowed(sentence) for sentence in target])
         ids = np.unique(sets.values)
         return pack_batch(source, target, place, ids, membership(ids, sets, ids[:0]) if own else None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from network_cases import CASES, CPU, Case, attention, dense, random_pairs, sides
+from network_cases import CASES, CPU, Case, attention, differentiate, random_pairs, sides
 from references import in_numpy, translate
 
 from neural_smt.io.ragged import Ragged
@@ -83,10 +83,6 @@ def test_gradients_of_the_output_layer_are_those_of_its_words_alone(name: str) -
 
 @pytest.mark.parametrize("own", [False, True])
 def test_with_all_words_it_is_the_plain_model(own: bool) -> None:
-    pairs, results = random_pairs(12), []
-    for case in (CASE, attention(allowed=lambda target: np.arange(17), own=own)):
-        network = case.random()
-        scores = network(case.pack(pairs, CPU))
-        scores.sum().backward()
-        results.append((scores.detach(), [dense(parameter.grad) for parameter in network.parameters()]))
+    pairs, cases = random_pairs(12), (CASE, attention(allowed=lambda target: np.arange(17), own=own))
+    results = (differentiate(case.random(), case.pack(pairs, CPU)) for case in cases)
     torch.testing.assert_close(*results, rtol=1e-10, atol=1e-14)

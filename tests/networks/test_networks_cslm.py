@@ -92,11 +92,15 @@ def test_ngrams_are_scored_with_their_whole_context(language_model: NgramModel) 
 # The scorer.
 
 
-@pytest.mark.parametrize("limit", [1 << 30, 0], ids=["table", "product"])
-def test_scores_are_the_networks_inside_the_shortlist_and_the_ngram_models_outside(
-    language_model: NgramModel, monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
-    monkeypatch.setattr(cslm, "TABLE_BYTES", limit)
+@pytest.fixture(params=[1 << 30, 0], ids=["table", "product"])
+def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many bytes of products may be stored."""
+    monkeypatch.setattr(cslm, "TABLE_BYTES", request.param)
+    return request.param
+
+
+def test_scores_are_the_networks_or_the_ngram_models(language_model: NgramModel, limit: int) -> None:
+    """Inside and outside the shortlist."""
     network = random_network()
     scorer = scorer_of(network, language_model)
     assert (scorer.first_layer.table is None) == (limit == 0)
@@ -116,12 +120,9 @@ def test_scores_are_the_networks_inside_the_shortlist_and_the_ngram_models_outsi
         assert score == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("limit", [1 << 30, 0], ids=["table", "product"])
+@pytest.mark.usefixtures("limit")
 @pytest.mark.parametrize("words", [1, 3, 4, 9])
-def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
-    language_model: NgramModel, monkeypatch: pytest.MonkeyPatch, words: int, limit: int
-) -> None:
-    monkeypatch.setattr(cslm, "TABLE_BYTES", limit)
+def test_an_estimate_reads_few_words_and_the_mean_of_the_others(language_model: NgramModel, words: int) -> None:
     network = random_network()
     scorer = scorer_of(network, language_model)
     sample = random_ngrams(2000, seed=1)[0]
@@ -163,9 +164,8 @@ def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_mo
         np.testing.assert_array_equal(scaled(contexts, words)[~inside], raw(contexts, words)[~inside])
 
 
-def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
-    monkeypatch: pytest.MonkeyPatch, language_model: NgramModel
-) -> None:
+def test_a_score_depends_on_its_ngram_alone(monkeypatch: pytest.MonkeyPatch, language_model: NgramModel) -> None:
+    """Neither on its company nor on chunks nor on threads."""
     scorer = scorer_of(random_network().float(), language_model)
     contexts, words = random_ngrams(500)
     contexts[250:] = contexts[:250]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from network_cases import CASES, CPU, Case, dense
+from network_cases import CASES, CPU, Case, dense, differentiate
 from references import in_numpy, in_torch
 
 from neural_smt.networks.attention import decoder
@@ -48,11 +48,8 @@ def test_a_score_does_not_depend_on_the_batch(case: Case) -> None:
 @pytest.mark.parametrize("case", [*CASES.values(), LARGE, WIDE], ids=[*CASES, "many words", "wide scorer"])
 def test_single_precision_equals_double(case: Case) -> None:
     """Kernels in float32 against what is computed in float64, whose scores are those of the equations."""
-    examples, results = case.examples(9, 2), []
-    for network in (case.random().float(), case.random()):
-        scores = network(case.pack(examples, CPU))
-        (scores * torch.linspace(-1, 2, 9)).sum().backward()
-        results.append([scores.detach(), *(dense(parameter.grad) for parameter in network.parameters())])
+    batch, weights = case.pack(case.examples(9, 2), CPU), torch.linspace(-1, 2, 9)
+    results = (differentiate(network, batch, weights) for network in (case.random().float(), case.random()))
     for single, double in zip(*results, strict=True):
         assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
         torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-5)
@@ -97,14 +94,8 @@ def test_bfloat16_is_near(case: Case) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("case", SOME)
 def test_cuda_equals_cpu(case: Case) -> None:
-    network, examples, results = case.random(), case.examples(20, 0), []
-    for device in (CPU, torch.device("cuda")):
-        network.zero_grad()
-        scores = network.to(device)(case.pack(examples, device))
-        scores.sum().backward()
-        gradients = [dense(parameter.grad).cpu().clone() for parameter in network.parameters()]
-        results.append((scores.detach().cpu(), gradients))
-    (expected, gradients), (found, others) = results
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    for own, other in zip(gradients, others, strict=True):
+    network, examples, devices = case.random(), case.examples(20, 0), (CPU, torch.device("cuda"))
+    results = [differentiate(network.to(device), case.pack(examples, device)) for device in devices]
+    np.testing.assert_allclose(results[1][0], results[0][0], rtol=1e-9)
+    for own, other in zip(*results, strict=True):
         np.testing.assert_allclose(other, own, rtol=1e-7, atol=1e-10)

@@ -55,9 +55,8 @@ def test_chosen_logits_are_those_of_the_product(dtype: torch.dtype) -> None:
     random = np.random.default_rng(0)
     numbers, classes = (torch.from_numpy(random.integers(0, most, 500)) for most in (70, 301))
     expected = (inner.double() @ weight.double().t() + bias)[numbers, classes]
-    torch.testing.assert_close(
-        choose_logits(inner, weight, bias, numbers, classes).double(), expected, rtol=0, atol=1e-5
-    )
+    found = choose_logits(inner, weight, bias, numbers, classes)
+    torch.testing.assert_close(found.double(), expected, rtol=0, atol=1e-5)
 
 
 def test_fingerprints_differ_by_every_column_and_their_order() -> None:

@@ -27,6 +27,8 @@ SOURCES = [[5, 14_999, 7], [15_002], [5, 14_999], [300, 0, 4, 9]]
 TARGETS = [[15_002, 3], [8, 900, 8], [15_002, 3, 12_000], [77]]
 
 
+Weights = dict[str, torch.Tensor]
+
 SHAPES = read_yaml(Path(__file__).with_name("paper_shapes.yaml"))
 
 
@@ -35,7 +37,7 @@ def shapes(network: torch.nn.Module) -> dict[str, list[int]]:
 
 
 @pytest.fixture(scope="module")
-def weights() -> dict[str, torch.Tensor]:
+def weights() -> Weights:
     """Weights of the encoder-decoder as it is initialised, those that are not recurrent scaled so that they matter."""
     random = np.random.default_rng(1)
     network = EncoderDecoder(EncoderDecoderConfig(WORDS, WORDS, conventions=Conventions.following("paper")), seed=1)
@@ -48,9 +50,7 @@ def weights() -> dict[str, torch.Tensor]:
     return network.state_dict()
 
 
-def encoder_decoder(
-    weights: dict[str, torch.Tensor], conventions: str, monkeypatch: pytest.MonkeyPatch
-) -> EncoderDecoder:
+def encoder_decoder(weights: Weights, conventions: str, monkeypatch: pytest.MonkeyPatch) -> EncoderDecoder:
     """A network with copies of ``weights``; their own initial values are not drawn again."""
     monkeypatch.setattr(EncoderDecoder, "_initialise", lambda self, random: None)
     network = EncoderDecoder(EncoderDecoderConfig(WORDS, WORDS, conventions=Conventions.following(conventions)))
@@ -95,7 +95,7 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
 
 @pytest.mark.parametrize("conventions", ["code", "paper"])
 def test_one_training_step_of_the_encoder_decoder(
-    weights: dict[str, torch.Tensor], conventions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    weights: Weights, conventions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = encoder_decoder(weights, conventions, monkeypatch)
     assert shapes(network) == SHAPES[conventions]
@@ -103,14 +103,12 @@ def test_one_training_step_of_the_encoder_decoder(
     pairs = Pairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
     task = PhraseTask(network, pairs, pairs.take(np.arange(0)), BatchOrder(pairs.lengths, settings.batch, 1))
     p = reference.in_torch(network)
-    losses = [
-        -reference.log_probability(p, *pair, torch, Conventions.following(conventions))
-        for pair in zip(SOURCES, TARGETS, strict=True)
-    ]
+    texts, followed = zip(SOURCES, TARGETS, strict=True), Conventions.following(conventions)
+    losses = [-reference.log_probability(p, *pair, torch, followed) for pair in texts]
     check_update(task, settings, tmp_path, losses, p)
 
 
-def test_one_rescoring_batch(weights: dict[str, torch.Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_rescoring_batch(weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     network = encoder_decoder(weights, "code", monkeypatch)
     sources = [[5, 14_999, 7], [5, 14_999], [15_002]]
     # Prefixes are shared within the first source and, being of different sources, not between the others.

@@ -29,16 +29,12 @@ def steps_by_autograd(sums: Tensor, weight: Tensor, sizes: list[int], bptt: int)
 def test_truncated_backpropagation_is_that_of_detached_chunks(bptt: int) -> None:
     sizes = [4, 4, 3, 2, 2, 1, 1]
     generator = torch.Generator().manual_seed(5)
-    sums, weight, factors = (
-        torch.randn(size, 5, generator=generator, dtype=torch.float64) for size in (sum(sizes), 5, sum(sizes))
-    )
+    rows = sum(sizes), 5, sum(sizes)
+    sums, weight, factors = (torch.randn(count, 5, generator=generator, dtype=torch.float64) for count in rows)
     results = []
-    for function in (
-        lambda *tensors: Recurrence.apply(*tensors, sizes, bptt, 0.0),
-        lambda *t: steps_by_autograd(*t, sizes, bptt),
-    ):
+    for function, *further in ((Recurrence.apply, 0.0), (steps_by_autograd,)):
         leaves = [sums.clone().requires_grad_(), weight.clone().requires_grad_()]
-        states = function(*leaves)
+        states = function(*leaves, sizes, bptt, *further)
         (states * factors).sum().backward()
         results.append([states.detach(), *(leaf.grad for leaf in leaves)])
     for one, other in zip(*results, strict=True):

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from network_cases import CLASSES as CLASSES_OF_NINE
 from network_cases import INPUTS, RECURRENT, Case
-from recurrent_reference import random_weights, reference_scores
 from references import in_numpy
 from torch import nn
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.primitives import CLASSES, direct_places
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, WordClasses
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, score_sequences
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import BOS, EOS, UNK
@@ -107,17 +106,3 @@ def test_an_unknown_word_ends_the_history() -> None:
     assert len(places_of([UNK, 4], CLASSES, 5)) == 1
     assert len(places_of([4, UNK], CLASSES, 5)) == 2
     assert len(places_of([BOS, BOS], CLASSES, 5)) == 3
-
-
-@pytest.mark.parametrize("inputs", [0, 4])
-def test_the_reference_is_a_distribution_over_sentences(inputs: int) -> None:
-    config = RecurrentConfig(7, 3, hidden=5, slots=min(inputs, 2), dimensions=inputs // 2, direct_size=64)
-    weights = random_weights(config, 1)
-    vectors = np.random.default_rng(2).normal(size=(3, inputs))
-    first = [word for word in range(7) if word not in (BOS, EOS)]
-    total = 0.0
-    for words in itertools.chain([[]], ([a] for a in first), ([a, b] for a in first for b in first)):
-        scores = reference_scores(config, CLASSES_OF_SEVEN, weights, words, vectors[: len(words) + 1])
-        # sentences of up to one word end there; of those with two only the words count, whatever follows
-        total += np.exp(scores.sum() if len(words) < 2 else scores[:2].sum())
-    assert total == pytest.approx(1, abs=1e-12)

@@ -107,13 +107,11 @@ def test_whatever_is_written_is_read(folder: Path, pairs: set, size: int, data: 
     lines, expected = [], {}
     for number, (source, target) in enumerate(sorted(pairs)):
         links = [(len(source) - 1, len(target) - 1), (0, 0)]
-        shown = " ".join(f"{score!r}" for score in scores[number])
-        lines.append(
-            f"{' '.join(source)} ||| {' '.join(target)} ||| {shown} ||| {' '.join(f'{i}-{j}' for i, j in links)} |||"
-        )
+        shown, spelt = " ".join(map(repr, scores[number])), " ".join(f"{i}-{j}" for i, j in links)
+        lines.append(f"{' '.join(source)} ||| {' '.join(target)} ||| {shown} ||| {spelt} |||")
         expected[source, target] = np.float32(scores[number]).tolist(), [list(link) for link in links]
     text, table = read(folder, lines)
-    spelt = [tuple(tuple(phrase.split(" ")) for phrase in pair) for pair in entries(table, text.vocabularies)]
-    found = zip(spelt, table.scores.tolist(), (links.tolist() for links in table.alignment), strict=True)
+    phrases = [tuple(tuple(phrase.split(" ")) for phrase in pair) for pair in entries(table, text.vocabularies)]
+    found = zip(phrases, table.scores.tolist(), (links.tolist() for links in table.alignment), strict=True)
     assert {pair: (scores, links) for pair, scores, links in found} == expected
     assert table.max_length == max(len(phrase) for pair in pairs for phrase in pair)

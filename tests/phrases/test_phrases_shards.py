@@ -15,18 +15,9 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.records import load_record
-from neural_smt.phrases import merge
+from neural_smt.phrases import merge, steps
 from neural_smt.phrases.merge import merge_phrases
 from neural_smt.phrases.moses_format import write_moses
-from neural_smt.phrases.steps import (
-    Partition,
-    build_phrase_table,
-    consolidate_phrases,
-    count_targets,
-    extract_phrases,
-    find_partitions,
-    score_phrases,
-)
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
@@ -40,7 +31,7 @@ def random_inputs(folder: Path, seed: int, sentences: int, words: int) -> dict[s
 
 
 def build_at_once(inputs: dict[str, Path], folder: Path, max_length: int = 7) -> Path:
-    build_phrase_table(**inputs, max_length=max_length, smoothing=SMOOTHING, output=folder / "table", threads=2)
+    steps.build_phrase_table(**inputs, max_length=max_length, smoothing=SMOOTHING, output=folder / "table", threads=2)
     return folder / "table"
 
 
@@ -53,14 +44,14 @@ def build_in_shards(inputs: dict[str, Path], folder: Path, max_length: int = 7, 
     text = {name: path for name, path in inputs.items() if name != "lexical"}
     lexical = {"lexical": inputs["lexical"], "smoothing": SMOOTHING}
     for name, output in zip(names, extracted, strict=True):
-        extract_phrases(**text, shard=name, max_length=max_length, output=output)
+        steps.extract_phrases(**text, shard=name, max_length=max_length, output=output)
     for name, output in zip(names, consolidated, strict=True):
-        consolidate_phrases(extracted=extracted, shard=name, max_length=max_length, output=output)
+        steps.consolidate_phrases(extracted=extracted, shard=name, max_length=max_length, output=output)
     for name, output in zip(names, totals, strict=True):
-        count_targets(consolidated=consolidated, shard=name, output=output)
+        steps.count_targets(consolidated=consolidated, shard=name, output=output)
     for name, own, output in zip(names, consolidated, parts, strict=True):
-        score_phrases(partition=own, totals=totals, shard=name, **lexical, output=output)
-    build_phrase_table(**inputs, parts=parts, max_length=max_length, smoothing=SMOOTHING, output=folder / "table")
+        steps.score_phrases(partition=own, totals=totals, shard=name, **lexical, output=output)
+    steps.build_phrase_table(**inputs, parts=parts, max_length=max_length, smoothing=SMOOTHING, output=folder / "table")
     return folder / "table"
 
 
@@ -81,15 +72,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @example(seed=4, sentences=150, words=5, shards=4, batch=merge.BATCH, max_length=4)
 @example(seed=16, sentences=150, words=5, shards=16, batch=4, max_length=4)
 @settings(max_examples=25)
-def test_any_number_of_shards_makes_the_same_bytes(
-    tmp_path_factory: pytest.TempPathFactory,
-    seed: int,
-    sentences: int,
-    words: int,
-    shards: int,
-    batch: int,
-    max_length: int,
-) -> None:
+def test_any_number_of_shards_makes_the_same_bytes(tmp_path_factory, seed, sentences, words, shards, batch, max_length):
     """Few words, so that phrases are frequent and their links differ and tie; batches down to one phrase of a part;
     more shards than sentences, empty partitions, and nothing to extract at all.
     """
@@ -134,24 +117,22 @@ def test_counts_of_target_phrases_are_those_of_all_partitions(tmp_path: Path) ->
     assert table.counts.tolist() == [[3, 2, 1], [1, 2, 1], [3, 1, 1], [3, 1, 1]]
     np.testing.assert_allclose(table.scores[:, [0, 2]], [[1 / 3, 0.5], [1, 0.5], [1 / 3, 1], [1 / 3, 1]])
     folders = [tmp_path / "shards" / f"consolidated-{number}-of-5" for number in range(1, 6)]
-    own = [load_record(Partition, folder) for folder in folders]
+    own = [load_record(steps.Partition, folder) for folder in folders]
     assert sorted(len(part.source) for part in own) != [0, 0, 0, 0, 3], "all in one partition"
     assert sum(part.pairs.counts[:, 0].sum() for part in own) < table.counts[:, 0].sum()
 
 
 def test_the_partition_of_a_phrase_follows_from_its_first_two_words() -> None:
     phrases = Ragged.from_lists([[5], [5, 6], [5, 6, 7], [5, 6, 8, 9], [6, 5], *([n, 1] for n in range(200))])
-    found = find_partitions(phrases, 7)
+    found = steps.find_partitions(phrases, 7)
     assert found[1] == found[2] == found[3]
     assert np.bincount(found[5:], minlength=7).min() > 10
-    assert (find_partitions(phrases, 1) == 0).all()
+    assert (steps.find_partitions(phrases, 1) == 0).all()
 
 
 @pytest.mark.parametrize("build", [build_at_once, build_in_shards])
 @pytest.mark.parametrize(("name", "first", "end", "new", "message"), CASES["misfits"])
-def test_what_does_not_fit_is_named(
-    tmp_path: Path, build, name: str, first: int, end: int, new: str | None, message: str
-) -> None:
+def test_what_does_not_fit_is_named(tmp_path, build, name, first, end, new, message):
     inputs = random_inputs(tmp_path, seed=2, sentences=30, words=4)
     lines = read_lines(inputs[name])
     lines[first:end] = [] if new is None else [new] * (end - first)
@@ -181,7 +162,6 @@ def test_merging_ends_with_the_first_list_that_goes_on() -> None:
 def test_merged_lists_are_sorted(phrases: list[list[int]], count: int) -> None:
     phrases = sorted(phrases, key=lambda words: (len(words), words))
     belongs = [hash(tuple(words)) % count for words in phrases]
-    lists = [
-        Ragged.from_lists([w for w, own in zip(phrases, belongs, strict=True) if own == part]) for part in range(count)
-    ]
+    rows = (np.flatnonzero(np.array(belongs) == part) for part in range(count))
+    lists = [Ragged.from_lists(phrases).take(own) for own in rows]
     assert merge_phrases(lists, [False] * count).tolist() == belongs

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from moses_tables import moses_vocabularies, read_moses
+from moses_tables import save_table
 
 from neural_smt.decoding.attention_steps import HEADER
 from neural_smt.io.arrays import write_arrays
-from neural_smt.io.files import read_yaml, write_json, write_lines
+from neural_smt.io.files import read_yaml, write_json
 from neural_smt.io.records import FILE
 from neural_smt.io.tables import write_rows
 from neural_smt.shortlist import most_frequent
@@ -59,20 +59,18 @@ def arguments(name: str, folder: Path) -> dict[str, Any]:
     given = {key: value for key, value in EXPERIMENTS[name].items() if key != "step"}
     if name == "attention":
         return {**given, "files": _attention(given["files"], folder)}
-    return _placed(given, folder) | (_phrase_table(folder) if name == "cho2014" else {})
+    return _placed(folder, given) | (_phrase_table(folder) if name == "cho2014" else {})
 
 
-def _placed(given: Any, folder: Path) -> Any:
+def _placed(folder: Path, given: Any) -> Any:
     """The same with paths of files in place of what they hold."""
     if isinstance(given, list):
-        return [_placed(one, folder) for one in given]
+        return [_placed(folder, one) for one in given]
     if not isinstance(given, dict):
         return given
     if "path" not in given:
         special = {"scores": evaluations, "significance": comparisons}
-        return {
-            key: special[key](folder, own) if key in special else _placed(own, folder) for key, own in given.items()
-        }
+        return {key: special.get(key, _placed)(folder, own) for key, own in given.items()}
     path = folder / given["path"]
     path.parent.mkdir(parents=True, exist_ok=True)
     match given:
@@ -93,15 +91,10 @@ def _placed(given: Any, folder: Path) -> Any:
 
 def _phrase_table(folder: Path) -> dict[str, Path]:
     """A phrase table of which x is the most frequent target word; y and z are outside the shortlist."""
-    pairs = ("a", "x"), ("a", "x y"), ("b", "x"), ("c", "y x z")
-    lines = [f"{source} ||| {target} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" for source, target in pairs]
-    write_lines(folder / "table.txt", lines)
-    vocabularies = moses_vocabularies(folder / "table.txt")
-    read_moses(folder / "table.txt", None, *vocabularies).save(folder / "table")
-    vocabularies[1].save(folder / "vocabulary")
-    most_frequent(vocabularies[1], 1).save(folder / "shortlist")
-    names = {"phrase_table": "table", "target_vocabulary": "vocabulary", "target_shortlist": "shortlist"}
-    return {name: folder / file for name, file in names.items()}
+    files, (_, target) = save_table(folder, [("a", "x"), ("a", "x y"), ("b", "x"), ("c", "y x z")])
+    del files["source_vocabulary"]
+    most_frequent(target, 1).save(folder / "shortlist")
+    return files | {"target_shortlist": folder / "shortlist"}
 
 
 def _attention(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -124,7 +117,7 @@ def _attention(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "scores": evaluations(folder, bleu),
         "significance": comparisons(folder, {"dev": p_values, "test": p_values}),
         "translations": translations,
-        "curves": _placed(given["curves"], folder),
+        "curves": _placed(folder, given["curves"]),
         "epochs": {name: str(folder / f"{name}.epochs.csv") for name in given["epochs"]},
         "coverage": str(_coverage(given["coverage"], folder / "coverage.csv")),
     }

@@ -13,17 +13,7 @@ from report_files import arguments, write
 from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, GREY, RED
 from neural_smt.report import mi2016
-from neural_smt.report.mi2016 import (
-    Results,
-    best_rows,
-    default_rows,
-    draw_epochs,
-    orders,
-    size_rows,
-    table_rows,
-    training_rows,
-    write_attention_page,
-)
+from neural_smt.report.mi2016 import Results
 from neural_smt.report.networks import TRAINING_FIGURES
 
 SETS = ("dev", "test")
@@ -52,7 +42,7 @@ def page(tmp_path: Path) -> Callable[[Results], str]:
     """What the page says of results."""
 
     def write(found: Results) -> str:
-        write_attention_page(tmp_path / "page.md", found, "")
+        mi2016.write_attention_page(tmp_path / "page.md", found, "")
         return (tmp_path / "page.md").read_text(encoding="utf-8")
 
     return write
@@ -60,17 +50,17 @@ def page(tmp_path: Path) -> Callable[[Results], str]:
 
 def test_default_row_of_table_3_does_with_unknown_words_what_the_others_do(page: Callable[[Results], str]) -> None:
     bleu = {"limited": 1.0, "limited_unk": 2.0, "top_200": 1.5}
-    assert list(size_rows(results(bleu))["system"]) == ["top_200", "limited"]
+    assert list(mi2016.size_rows(results(bleu))["system"]) == ["top_200", "limited"]
     replaced = results(bleu, replaced=("limited_unk", "top_200"))
-    assert list(size_rows(replaced)["system"]) == ["top_200", "limited_unk"]
+    assert list(mi2016.size_rows(replaced)["system"]) == ["top_200", "limited_unk"]
     assert "these are not" not in page(replaced), "the paper's replace them too"
-    assert size_rows(results({"limited": 1.0, "limited_unk": 2.0})).empty
+    assert mi2016.size_rows(results({"limited": 1.0, "limited_unk": 2.0})).empty
 
 
 def test_orders_hold_where_the_paper_has_them() -> None:
     paper = {"baseline": 33.30, "jean": 33.36, "jean_unk": 34.11, "limited": 34.45, "limited_unk": 35.11}
     paper |= {"dictionary_only": 34.20, "phrases_only": 34.23}
-    known, failing = orders(results(paper))
+    known, failing = mi2016.orders(results(paper))
     assert len(known) == 8 and failing == []
     # A part that replaces unknown words is compared with the whole that does so too.
     replaced = ("limited_unk", "phrases_only")
@@ -79,15 +69,15 @@ def test_orders_hold_where_the_paper_has_them() -> None:
         ({"phrases_only": 35.0}, (), [("phrases_only", "limited")]),
         ({"jean": 34.45}, (), [("jean", "limited"), ("jean", "jean_unk")]),
     ):
-        assert orders(results(paper | changed, replaced=replacing))[1] == failing
+        assert mi2016.orders(results(paper | changed, replaced=replacing))[1] == failing
 
 
 def test_tables_need_rows_of_their_own(page: Callable[[Results], str]) -> None:
     few = results({"baseline": 1.0})
-    assert table_rows(few, "4").empty and table_rows(few, "Further").empty
+    assert mi2016.table_rows(few, "4").empty and mi2016.table_rows(few, "Further").empty
     some = results({"baseline": 1.0, "limited": 2.0})
-    assert list(table_rows(some, "4")["system"]) == ["baseline", "limited"]
-    assert table_rows(some, "Further").empty
+    assert list(mi2016.table_rows(some, "4")["system"]) == ["baseline", "limited"]
+    assert mi2016.table_rows(some, "Further").empty
     text = page(few)
     assert [line for line in text.splitlines() if line.startswith("##")] == [
         "## Tables 1 and 2: coverage of the reference and size of the vocabularies"
@@ -108,21 +98,21 @@ def test_coverage_that_is_not_the_papers_is_explained(page: Callable[[Results], 
 def test_the_default_is_what_training_has() -> None:
     union, larger = held("V^P + V^D + V^T", 5, 0.9), held("V^P + V^D + V^T", 20, 0.9)
     training = held("V^P + V^D + V^T + V^R", 20, 0.9, text="train")
-    found = default_rows(pd.DataFrame([union, larger, training]), "dev")
+    found = mi2016.default_rows(pd.DataFrame([union, larger, training]), "dev")
     assert found[["text", "top"]].values.tolist() == [["dev", 20], ["train", 20]]
     assert found["paper_coverage"][1] == 92.7 and np.isnan(found["paper_sentence"][1]), "the paper's is of its default"
-    found = default_rows(pd.DataFrame([larger, union]), "dev")
+    found = mi2016.default_rows(pd.DataFrame([larger, union]), "dev")
     assert found["top"].tolist() == [5]
     assert np.isnan(found["paper_coverage"]).all(), "the paper has no top 5"
     with pytest.raises(UserError, match=r"no row of V\^P \+ V\^D \+ V\^T for 'test'; run measure_candidates again"):
-        default_rows(pd.DataFrame([union, training]), "test")
+        mi2016.default_rows(pd.DataFrame([union, training]), "test")
 
 
 def test_an_update_is_timed_against_the_papers_network() -> None:
     trainings = pd.DataFrame({"updates_per_second": [2.0, 0.8]}, ["limited", "full"])
-    found = training_rows(results({"limited": 1.0, "full": 2.0}, trainings=trainings))
+    found = mi2016.training_rows(results({"limited": 1.0, "full": 2.0}, trainings=trainings))
     assert found["slowdown"].to_dict() == {"limited": 1.0, "full": 2.5}
-    assert training_rows(results({"full": 2.0}, trainings=trainings))["slowdown"].isna().all()
+    assert mi2016.training_rows(results({"full": 2.0}, trainings=trainings))["slowdown"].isna().all()
 
 
 def epochs_of(*bleu: float) -> pd.DataFrame:
@@ -131,7 +121,8 @@ def epochs_of(*bleu: float) -> pd.DataFrame:
 
 
 def test_the_best_epoch_is_the_first_of_the_highest() -> None:
-    (best,) = best_rows(results({"limited": 1.0}, epochs={"deep": epochs_of(20.0, 24.0, 23.0, 24.0)})).itertuples()
+    deep = epochs_of(20.0, 24.0, 23.0, 24.0)
+    (best,) = mi2016.best_rows(results({"limited": 1.0}, epochs={"deep": deep})).itertuples()
     assert (best.network, best.epoch, best.bleu, best.epochs) == ("deep", 2, 24.0, 4)
 
 
@@ -140,14 +131,14 @@ def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(mi2016, "clean", lambda axes: figures.append(axes.figure))
     epochs = epochs_of(20.0, 21.0)
     names = ("full", "attention", "attention_fixed")
-    draw_epochs(tmp_path / "a.png", dict.fromkeys(names, epochs), "dev")
+    mi2016.draw_epochs(tmp_path / "a.png", dict.fromkeys(names, epochs), "dev")
     axes = figures[0].axes[0]
     assert axes.get_xlabel() == "epoch" and axes.get_ylabel() == "BLEU (tokens), dev"
     lines = {line.get_label(): line for line in axes.lines}
     assert list(lines["full"].get_xdata()) == [1, 2] and list(lines["full"].get_ydata()) == [20.0, 21.0]
     shown = {name: (to_hex(lines[name].get_color()), lines[name].get_linestyle()) for name in names}
     assert shown == {"full": (to_hex(GREY), "-"), "attention": (RED, "-"), "attention_fixed": (BLUE, "--")}
-    draw_epochs(tmp_path / "b.png", {}, "dev")
+    mi2016.draw_epochs(tmp_path / "b.png", {}, "dev")
     assert figures[1].axes[0].texts[0].get_text() == "no epoch was measured"
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 

@@ -9,16 +9,8 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json, write_lines
-from neural_smt.report.translations import (
-    Explained,
-    Explanation,
-    choose,
-    choose_sentences,
-    differing,
-    mark_differences,
-    phrase_boxes,
-    show_translations,
-)
+from neural_smt.report import translations
+from neural_smt.report.translations import Explained, Explanation, mark_differences, show_translations
 
 
 def test_words_that_differ_from_reference_and_baseline_are_marked() -> None:
@@ -29,15 +21,15 @@ def test_words_that_differ_from_reference_and_baseline_are_marked() -> None:
 
 
 def test_a_word_is_held_to_the_longest_common_order() -> None:
-    assert differing("a b a", "b a") == [True, False, False]
-    assert differing("b a", "a b").count(True) == 1
+    assert translations.differing("a b a", "b a") == [True, False, False]
+    assert translations.differing("b a", "a b").count(True) == 1
 
 
 def test_lines_are_drawn_where_systems_differ() -> None:
     first, second = ["same", "one", "same", "three"], ["same", "two", "same", "four"]
-    assert choose([first, second], 5, np.random.default_rng(1)) == [1, 3]
-    assert len(choose([first], 3, np.random.default_rng(1))) == 3
-    twice = [choose([list("abcdefgh"), list("ABCDEFGH")], 3, np.random.default_rng(7)) for _ in range(2)]
+    assert translations.choose([first, second], 5, np.random.default_rng(1)) == [1, 3]
+    assert len(translations.choose([first], 3, np.random.default_rng(1))) == 3
+    twice = [translations.choose([list("abcdefgh"), list("ABCDEFGH")], 3, np.random.default_rng(7)) for _ in range(2)]
     assert twice[0] == twice[1]
 
 
@@ -47,20 +39,20 @@ def test_the_sentence_that_is_drawn_has_about_nine_words(tmp_path: Path) -> None
     write_lines(tmp_path / "two", list("ABCd"))
     systems = {name: str(tmp_path / name) for name in ("one", "two")}
     files = {"source": tmp_path / "source", "output": tmp_path / "chosen.json", "systems": systems}
-    choose_sentences(**files, sentences=9, seed=1)
+    translations.choose_sentences(**files, sentences=9, seed=1)
     assert read_json(tmp_path / "chosen.json") == {"sentences": [0, 1, 2], "drawn": 2}
     write_lines(tmp_path / "source", [""] * 4)
-    choose_sentences(**files, sentences=9, seed=1)
+    translations.choose_sentences(**files, sentences=9, seed=1)
     assert read_json(tmp_path / "chosen.json") == {"sentences": [0, 1, 2], "drawn": None}
 
 
 def test_phrases_are_shown_with_the_words_they_translate() -> None:
     phrases = Explained(["the", "<b>", "c"], ["la", "C"], [[2, 3, 0, 1], [0, 2, 1, 2]], [])
-    shown = [tuple(box.values()) for box in phrase_boxes(phrases)]
+    shown = [tuple(box.values()) for box in translations.phrase_boxes(phrases)]
     assert shown == [("la", "3 c"), ("C", "1\u20132 the <b>")]
     network = Explained(["a", "b"], ["x", "y"], links=[[1, 0]])
-    assert [tuple(box.values()) for box in phrase_boxes(network)] == [("x", "2 b"), ("y", "no word")]
-    assert phrase_boxes(Explained([], [])) == []
+    assert [tuple(box.values()) for box in translations.phrase_boxes(network)] == [("x", "2 b"), ("y", "no word")]
+    assert translations.phrase_boxes(Explained([], [])) == []
 
 
 def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:

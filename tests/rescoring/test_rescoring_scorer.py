@@ -42,12 +42,10 @@ def test_levels_of_a_trie() -> None:
 def test_scores_equal_those_of_the_network(name: str, batch: int) -> None:
     network = CASES[name].random().float()
     source, target = random_phrases(60, seed=1), random_phrases(300, seed=2)
-    source_of = np.random.default_rng(4).integers(0, 60, 300)
-    scores, work = PairScorer(network).score(source.take(source_of), target, batch)
+    owner = np.random.default_rng(4).integers(0, 60, 300)
+    scores, work = PairScorer(network).score(source.take(owner), target, batch)
     with torch.no_grad():
-        expected = [
-            network(pack_pairs(source.take([s]), target.take([t]), CPU)).item() for t, s in enumerate(source_of)
-        ]
+        expected = [network(pack_pairs(source.take([s]), target.take([t]), CPU)).item() for t, s in enumerate(owner)]
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, atol=1e-4)
     assert (work.pairs, work.words) == (300, int(target.lengths.sum()) + 300)

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from moses_tables import moses_vocabularies, read_moses
+from moses_tables import save_table
 from network_cases import CASES, CPU, enlarge
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_lines
+from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.rescoring import steps
+from neural_smt.rescoring.scorer import WorkDone
 from neural_smt.rescoring.steps import Blocks, count_unknown_words, hash_phrases, join_columns, score_phrase_table
 from neural_smt.shortlist import most_frequent, shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -34,12 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tuple(" ".join(random.choice(list(words), random.integers(1, 4))) for words in ("abcdefg", "tuvwxyz"))
         for _ in range(430)
     }
-    write_lines(place / "text", (f"{f} ||| {e} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" for f, e in sorted(pairs)))
-    vocabularies = moses_vocabularies(place / "text")
-    read_moses(place / "text", None, *vocabularies).save(place / "table")
+    _, vocabularies = save_table(place, pairs)
     shortlists = [most_frequent(vocabulary, WORDS - 3) for vocabulary in vocabularies]
-    for side, vocabulary, shortlist in zip(("source", "target"), vocabularies, shortlists, strict=True):
-        vocabulary.save(place / side)
+    for side, shortlist in zip(("source", "target"), shortlists, strict=True):
         shortlist.save(place / f"{side}_shortlist")
     for direction in ("forward", "backward"):
         network = CASES["code"].make(7, source_words=WORDS, target_words=WORDS, direction=direction)
@@ -49,14 +47,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    return {"phrase_table": folder / "table"} | {f"{side}_vocabulary": folder / side for side in ("source", "target")}
+    return {name: folder / name for name in ("phrase_table", "source_vocabulary", "target_vocabulary")}
 
 
 def word_ids(folder: Path) -> list[np.ndarray]:
-    return [
-        shortlist_ids(*(Vocabulary.load(folder / name) for name in (side, f"{side}_shortlist")))
-        for side in ("source", "target")
-    ]
+    names = ([f"{side}_vocabulary", f"{side}_shortlist"] for side in ("source", "target"))
+    return [shortlist_ids(*(Vocabulary.load(folder / name) for name in pair)) for pair in names]
 
 
 def score(folder: Path, direction: str, output: Path, shard: str | None = None, **changes: Any) -> None:
@@ -68,7 +64,7 @@ def score(folder: Path, direction: str, output: Path, shard: str | None = None, 
 def test_a_column_is_aligned_with_the_table(folder: Path, tmp_path: Path, direction: str) -> None:
     """A backward network gives the source given the target."""
     score(folder, direction, tmp_path / "column")
-    table = PhraseTable.load(folder / "table")
+    table = PhraseTable.load(folder / "phrase_table")
     column = load_column(tmp_path / "column", table)
     assert column.dtype == np.float32
     sides = table.source.take(table.entry_source), table.target
@@ -88,7 +84,7 @@ def test_a_column_is_aligned_with_the_table(folder: Path, tmp_path: Path, direct
 @pytest.mark.parametrize("backward", [False, True])
 def test_blocks_hold_every_pair_once(folder: Path, monkeypatch: pytest.MonkeyPatch, backward: bool, size: int) -> None:
     monkeypatch.setattr(steps, "PAIRS", size)
-    table, ids = PhraseTable.load(folder / "table"), word_ids(folder)
+    table, ids = PhraseTable.load(folder / "phrase_table"), word_ids(folder)
     found = Blocks(table, ids, backward)
     parts = [found[number] for number in range(found.count)]
     assert len(parts) == 1 or size < len(table)
@@ -113,39 +109,33 @@ def test_shards_give_the_column_of_the_whole(
     parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
     for part in parts:
         score(folder, direction, part, part.name)
-    join_columns(
-        phrase_table=folder / "table",
-        parts=parts,
-        part_statistics=[part.with_suffix(".json") for part in parts],
-        output=tmp_path / "joined",
-        statistics=tmp_path / "joined.json",
-    )
+    outputs = {"output": tmp_path / "joined", "statistics": tmp_path / "joined.json"}
+    told = [part.with_suffix(".json") for part in parts]
+    join_columns(phrase_table=folder / "phrase_table", parts=parts, part_statistics=told, **outputs)
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
     timed = {"seconds", "pairs_per_second"}
     whole, joined = (read_json(tmp_path / f"{name}.json") for name in ("whole", "joined"))
     assert {key: whole[key] for key in whole.keys() - timed} == {key: joined[key] for key in joined.keys() - timed}
     monkeypatch.setattr(steps, "PAIRS", 10_000)
     score(folder, direction, tmp_path / "one_block")
-    table = PhraseTable.load(folder / "table")
+    table = PhraseTable.load(folder / "phrase_table")
     columns = [load_column(tmp_path / name, table) for name in ("whole", "one_block")]
     np.testing.assert_allclose(*columns, atol=1e-5)
 
 
 def test_parts_that_do_not_make_a_column_are_refused(folder: Path, tmp_path: Path) -> None:
-    table = PhraseTable.load(folder / "table")
-    cost = tmp_path / "cost.json"
-    cost.write_text(
-        '{"pairs": 1, "words": 1, "sources": 1, "prefixes": 1, "steps": 1, "states": 1, "seconds": 1, "device": ""}'
-    )
-    outputs = {"output": tmp_path / "o", "statistics": tmp_path / "s"}
+    table, cost = PhraseTable.load(folder / "phrase_table"), tmp_path / "cost.json"
+    write_json(cost, dict.fromkeys((*WorkDone._fields, "seconds", "device"), 1))
+    given = {"phrase_table": folder / "phrase_table", "part_statistics": [cost]}
+    given |= {"output": tmp_path / "o", "statistics": tmp_path / "s"}
     half = np.arange(len(table) // 2)
     for name, rows in {"twice": np.repeat(half, 2), "half": half}.items():
         save_column(tmp_path / name, np.zeros(len(rows)), table, rows)
         with pytest.raises(UserError, match=r"o: \d+ scores do not make a column of \d+; score all shards again"):
-            join_columns(phrase_table=folder / "table", parts=[tmp_path / name], part_statistics=[cost], **outputs)
+            join_columns(**given, parts=[tmp_path / name])
     (tmp_path / "broken").write_bytes(b"no part")
     with pytest.raises(UserError, match="broken: damaged"):
-        join_columns(phrase_table=folder / "table", parts=[tmp_path / "broken"], part_statistics=[cost], **outputs)
+        join_columns(**given, parts=[tmp_path / "broken"])
     assert not (tmp_path / "o").exists()
 
 
@@ -160,17 +150,17 @@ def test_hashes_are_of_the_words_and_spread() -> None:
 
 def test_words_unknown_to_the_networks_are_counted(folder: Path, tmp_path: Path) -> None:
     count_unknown_words(**files(folder), target_shortlist=folder / "target_shortlist", output=tmp_path / "column")
-    table, ids = PhraseTable.load(folder / "table"), word_ids(folder)[1]
+    table, ids = PhraseTable.load(folder / "phrase_table"), word_ids(folder)[1]
     expected = [-sum(ids[word] == UNK for word in phrase) for phrase in table.target]
     assert min(expected) < 0 == max(expected)
     assert load_column(tmp_path / "column", table).tolist() == expected
 
 
 def test_a_column_belongs_to_its_table(folder: Path, tmp_path: Path) -> None:
-    table, path = PhraseTable.load(folder / "table"), tmp_path / "column"
+    table, path = PhraseTable.load(folder / "phrase_table"), tmp_path / "column"
     scores = np.arange(float(len(table)))
     save_column(path, scores, table)
-    np.testing.assert_array_equal(load_column(path, PhraseTable.load(folder / "table")), scores)
+    np.testing.assert_array_equal(load_column(path, PhraseTable.load(folder / "phrase_table")), scores)
     other = replace(table, target=table.target.take(np.roll(np.arange(len(table)), 1)))
     assert other.digest != table.digest
     with pytest.raises(UserError, match="the scores of another phrase table"):
@@ -188,7 +178,7 @@ def test_a_column_belongs_to_its_table(folder: Path, tmp_path: Path) -> None:
 
 def test_a_table_of_other_vocabularies_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="another target vocabulary"):
-        score(folder, "forward", tmp_path / "column", target_vocabulary=folder / "source")
+        score(folder, "forward", tmp_path / "column", target_vocabulary=folder / "source_vocabulary")
     assert not (tmp_path / "column").exists()
 
 
@@ -199,5 +189,5 @@ def test_cuda_scores(folder: Path, tmp_path: Path, precision: str, tolerance: fl
     columns = []
     for device, settings in (("cpu", {}), ("cuda", {"precision": precision})):
         score(folder, "forward", tmp_path / device, device=device, settings=settings)
-        columns.append(load_column(tmp_path / device, PhraseTable.load(folder / "table")))
+        columns.append(load_column(tmp_path / device, PhraseTable.load(folder / "phrase_table")))
     np.testing.assert_allclose(columns[1], columns[0], atol=tolerance)

@@ -83,9 +83,7 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     assert measured["b.txt"]["ngram"] == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_comparison_may_be_left_out_and_is_no_other_run(
-    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_without_comparison_is_the_same(inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train("cslm", inputs, tmp_path)
     before = weights(tmp_path)
     kill_at(monkeypatch, 0)  # would be reached by a run from the start

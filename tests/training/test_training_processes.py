@@ -62,9 +62,7 @@ def assert_alike(found: Path, expected: Path, tolerance: float = 1e-6) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", RUNS)
-def test_two_processes_make_what_one_makes(
-    all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path, case: str
-) -> None:
+def test_two_processes_do_what_one_does(all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path, case: str) -> None:
     kind, inputs, options = given(case, all_inputs)
     train(kind, inputs, tmp_path, **options)
     assert_alike(in_two / case, tmp_path)
@@ -74,9 +72,7 @@ def test_two_processes_make_what_one_makes(
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_more_processes_or_fewer(
-    all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path
-) -> None:
+def test_a_run_goes_on_in_more_processes_or_fewer(all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path) -> None:
     """The step starts its workers itself."""
     kind, inputs, options = given("cslm", all_inputs)
     train(kind, inputs, tmp_path / "more", **options | {"updates": 10})

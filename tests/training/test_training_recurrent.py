@@ -183,9 +183,7 @@ def test_steps_are_those_of_the_formula() -> None:
     for adaptive, expected in ((False, 2 - 0.5 * (4 + 0.1 * 2)), (True, 2 - 0.5 * (4 / (4 + EPSILON) + 0.1 * 2))):
         weight = {"w": nn.Parameter(torch.tensor([2.0, 3.0]))}
         optimiser = GradientDescent(weight, 0.5, 0.1, adaptive)
-        weight["w"].grad = torch.sparse_coo_tensor(
-            torch.tensor([[0, 0]]), torch.tensor([3.0, 1.0]), (2,), check_invariants=False
-        )
+        weight["w"].grad = torch.sparse_coo_tensor([[0, 0]], [3.0, 1.0], (2,), check_invariants=False)
         assert optimiser.update() == pytest.approx(math.sqrt(10))
         assert weight["w"].tolist() == [pytest.approx(expected), 3]
         weight["w"].grad = torch.tensor([math.nan, 1.0])

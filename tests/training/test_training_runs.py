@@ -11,16 +11,12 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 
 
-@pytest.mark.parametrize(("kind", "settings", "updates"), CASES["killed"])
+@pytest.mark.parametrize("case", CASES["killed"], ids=str)
 def test_a_killed_run_ends_as_one_never_killed(
-    all_inputs: dict[str, Inputs],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    settings: dict[str, Any],
-    updates: list[int],
+    all_inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: list[Any]
 ) -> None:
     """The same weights, curve and report."""
+    kind, settings, updates = case
     given = all_inputs[kind] | (all_inputs["candidates"] if "fix_embeddings" in settings else {})
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     train(kind, given, whole, **settings)
@@ -38,16 +34,11 @@ def test_a_killed_run_ends_as_one_never_killed(
     assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("kind", "shorter", "last", "other"), CASES["longer"])
+@pytest.mark.parametrize("case", CASES["longer"], ids=str)
 def test_longer_runs_go_on_and_others_start_afresh(
-    all_inputs: dict[str, Inputs],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    shorter: dict[str, Any],
-    last: int,
-    other: dict[str, Any],
+    all_inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: list[Any]
 ) -> None:
+    kind, shorter, last, other = case
     given = all_inputs[kind]
     train(kind, given, tmp_path / "whole")
     train(kind, given, tmp_path / "longer", **shorter)

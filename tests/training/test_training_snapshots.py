@@ -9,7 +9,7 @@ import torch
 import training_runs
 from candidates import whole_sets
 from safetensors.torch import load_file
-from training_runs import Inputs, Killed, kill_at, train_killed_at, weights
+from training_runs import CASES, Inputs, Killed, kill_at, train_killed_at, weights
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
@@ -62,24 +62,11 @@ def test_each_epoch_leaves_the_model_of_its_end(inputs: Inputs, whole: Path, tmp
     assert kept(tmp_path) == kept(whole)
 
 
-# before the first checkpoint; between the end of an epoch and a checkpoint; between a checkpoint and an end
-KILLED: list[dict[str, Any]] = [{"killed": update} for update in (3, 6, 9, 11, 16)]
-
-
-@pytest.mark.parametrize(
-    ("runs", "published", "done"),
-    [(KILLED, [], 16), ([{"updates": 12}], [1, 2], 12), ([{"seed": 2}, {"updates": 7}], [1], 7)],
-    ids=["killed", "longer", "other"],
-)
+@pytest.mark.parametrize("case", CASES["before"].values(), ids=CASES["before"])
 def test_epochs_are_those_of_one_run_whatever_ran_before(
-    inputs: Inputs,
-    whole: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    runs: list[dict[str, Any]],
-    published: list[int],
-    done: int,
+    inputs: Inputs, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: list[Any]
 ) -> None:
+    runs, published, done = case
     for options in runs:
         if "killed" in options:
             train_killed_at(monkeypatch, options["killed"], lambda: train(inputs, tmp_path))

@@ -8,16 +8,9 @@ import pytest
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import WordClasses
+from neural_smt.training import word_classes
 from neural_smt.training.recurrent import predicted_counts
-from neural_smt.training.word_classes import (
-    by_frequency,
-    cheapest,
-    count_bigrams,
-    count_classes,
-    exchange,
-    expected_cost,
-    move_words,
-)
+from neural_smt.training.word_classes import cheapest, exchange, expected_cost
 
 
 def partitions(items: list[int]) -> Iterator[list[list[int]]]:
@@ -68,9 +61,9 @@ def test_expected_cost_of_given_classes() -> None:
 def test_the_toolkits_classes() -> None:
     """Roots of the shares 16, 9, 4, 1, 1 of 31: 4, 3, 2, 1, 1 of 11; a class ends with the word that exceeds c / 3."""
     counts = np.array([4, 7, 16, 1, 9, 1])
-    classes = by_frequency(counts, 3)
+    classes = word_classes.by_frequency(counts, 3)
     assert classes.units.tolist() == [2, 4, 0, 3, 5] and classes.offsets.tolist() == [0, 1, 3, 5]
-    assert len(by_frequency(np.arange(102))) <= 10
+    assert len(word_classes.by_frequency(np.arange(102))) <= 10
 
 
 def test_impossible_numbers_of_classes_are_refused() -> None:
@@ -113,13 +106,13 @@ def objective_from_scratch(sentences: Ragged, numbers: np.ndarray, speed: float)
 def test_every_exchange_raises_the_objective_and_keeps_the_counts(speed: float) -> None:
     sentences = random_sentences(1)
     start = cheapest(np.bincount(sentences.values, minlength=WORDS), 4)
-    bigrams = count_bigrams(sentences, WORDS)
-    counts = count_classes(bigrams, start)
+    bigrams = word_classes.count_bigrams(sentences, WORDS)
+    counts = word_classes.count_classes(bigrams, start)
     reached = objective_from_scratch(sentences, counts.numbers, speed)
     moves = 0
     for word in [0, *range(2, WORDS)] * 3:
         before = counts.numbers.copy()
-        moved = move_words(bigrams, counts, np.array([word]), speed)
+        moved = word_classes.move_words(bigrams, counts, np.array([word]), speed)
         assert (before != counts.numbers).sum() == moved
         found = objective_from_scratch(sentences, counts.numbers, speed)
         assert found > reached if moved else found == reached

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from candidates import whole_sets
-from moses_tables import moses_vocabularies, read_moses
+from moses_tables import save_table
 
 from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged
@@ -30,18 +30,8 @@ def sentences(name: str, numbers: Numbers) -> list[str]:
 
 def write_table(folder: Path, phrases: Numbers) -> Inputs:
     """A phrase table of word-by-word translations, source word s<i> to target word t<i>."""
-    rows = []
-    for source, target in zip(sentences("s", phrases), sentences("t", phrases), strict=True):
-        links = " ".join(f"{i}-{i}" for i in range(len(source.split())))
-        rows.append(f"{source} ||| {target} ||| 1 1 1 1 ||| {links} ||| 1 1 1 ||| |||")
-    write_lines(folder / "table.txt", sorted(rows))
-    vocabularies = moses_vocabularies(folder / "table.txt")
-    read_moses(folder / "table.txt", None, *vocabularies).save(folder / "table")
-    inputs = {"phrase_table": folder / "table"}
-    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
-        vocabulary.save(folder / f"table.{side}")
-        inputs |= {f"{side}_{name}": folder / f"table.{side}" for name in ("vocabulary", "shortlist")}
-    return inputs
+    files, _ = save_table(folder, zip(sentences("s", phrases), sentences("t", phrases), strict=True))
+    return files | {f"{side}_shortlist": files[f"{side}_vocabulary"] for side in ("source", "target")}
 
 
 def write_ngrams(folder: Path) -> Inputs:
@@ -102,9 +92,7 @@ def write_pairs(
     return inputs | {f"{side}_vocabulary": folder / f"{side}_vocabulary" for side in ("source", "target")}, candidates
 
 
-def arguments(
-    kind: str, inputs: Inputs, folder: Path, seed: int = 1, by_epoch: bool = False, **settings: Any
-) -> dict[str, Any]:
+def arguments(kind: str, inputs: Inputs, folder: Path, seed: int = 1, by_epoch: bool = False, **settings: Any) -> dict:
     """Those of training a network of a kind with ``SETTINGS``, but for some; by_epoch: keep the models of epochs."""
     files = {"output": "model", "curve": "curve.csv", "plot": "curve.png", "held_out": "held_out.json"}
     places = {name: folder / file for name, file in (files | {"state": "state"}).items()}
