@@ -182,6 +182,18 @@ def test_a_network_too_large_for_the_gpu_is_refused(checked: Any, monkeypatch: p
     assert checked(device="cuda", check={"gpu": False}, **large)[0] == 0
 
 
+def test_sets_whose_sentences_are_training_text_are_told(folder: Path, checked: Any) -> None:
+    long = [f"it is sentence {number} of many" for number in range(40)]
+    Path("old.en").write_text("\n".join([*long[:3], *(f"{line} others" for line in long[3:]), "short", "short"]) + "\n")
+    Path("old.fr").write_text("un\n" * 42)
+    for language in ("en", "fr.gz"):
+        text = "\n".join([*long, "short"]).encode()
+        Path(f"talks.{language}").write_bytes(gzip.compress(text) if language == "fr.gz" else text)
+    status, _, err = checked(check={"texts": True}, corpus={"dev": "old", "test": ["gold"]})
+    told = "8% of the sentences of 'old' are in the training text 'talks' too; its scores say little of other text"
+    assert (status, err) == (0, f"warning: {told}\n")
+
+
 def test_a_gpu_that_is_asked_for_must_be_there(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     told = "device is cuda, but PyTorch finds no CUDA device; set it to auto or cpu, or run where a GPU is"

@@ -85,7 +85,7 @@ def test_a_network_tells_what_it_looked_at(files: dict) -> None:
     [
         ([4], None, "names line 5, but text has 4; choose sentences again"),
         ([0], 2, "names a line to draw that is not among the others; choose sentences again"),
-        (["x"], None, "sentences.0: expected integer, found 'x'; run the step that makes it again"),
+        (["x"], None, "sentences.0: expected index, found 'x'; run the step that makes it again"),
     ],
 )
 def test_sentences_must_be_there(files: dict, numbers: list, drawn: int | None, says: str) -> None:

@@ -149,7 +149,7 @@ def _check_held_out(corpus: Mapping[str, Any]) -> None:
 
     def parts(name: str) -> dict[str, str]:
         """The sources that a set is made of, by where each of their sides comes from."""
-        sources, others = corpus["sources"], ("alignment", "size", "tokenised")
+        sources, others = corpus["sources"], ("alignment", "licence", "origin", "size", "tokenised")
         sides = [(part, side) for part in sources[name].get("join", [name]) for side in sources[part].items()]
         return {digest_json(side): part for part, side in sides if side[0] not in others}
 

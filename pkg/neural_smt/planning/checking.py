@@ -13,6 +13,7 @@ from neural_smt.corpus.languages import check_split
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError, singular
 from neural_smt.io.files import check_as_long, write_json
+from neural_smt.io.streams import stream_lines
 from neural_smt.planning.forecasts import Experiment, Quantities, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
 from neural_smt.planning.sizes import RATIOS, Sizes, Text, count_text, disk_use, expect_sizes, quantity
@@ -41,15 +42,18 @@ def check(
     """
     whole = complete_configuration(snakefile, configfile, config or {})
     counted: dict[str, Text] = {}
+    here: dict[str, dict[str, Path | None]] = {}
     for name, files, text in check_local(whole):
+        here[name] = files
         absent = sorted(side for side, path in files.items() if not path)
         if text:
-            here = ", ".join(side for side in files if side not in absent)
-            print(singular(f"{name}: {text.lines:,.0f} lines ({here})"))
+            present = ", ".join(side for side in files if side not in absent)
+            print(singular(f"{name}: {text.lines:,.0f} lines ({present})"))
         if absent:
             print(f"{name}: checked when the workflow fetches it ({', '.join(absent)})")
         elif text:
             counted[name] = text
+    warn_of_shared(whole, here)
     sizes = expect_sizes(whole, RATIOS, Path(snakefile).parent, counted)
     print(_check_disk(whole, sizes, snakefile, throughputs))
     print(_check_gpu(whole, sizes, whole["device"]))
@@ -64,6 +68,7 @@ def check_experiment(
     Writes what was found as JSON.
     """
     counted = {name: check_source(configuration, name, sides) for name, sides in texts.items()}
+    warn_of_shared(configuration, texts)
     sizes = expect_sizes(configuration, RATIOS, Path("nowhere"), counted)
     disk = _check_disk(configuration, sizes, snakefile, throughputs)
     gpu = _check_gpu(configuration, sizes, device)
@@ -127,6 +132,37 @@ def gpu_memory() -> float:
 
 class _Absent(UserError):
     """A text that should be on this machine is not."""
+
+
+SHARED, LONG = 0.05, 5
+"""The share of the sentences of a set, of so many words at least, that may be in training text before it is told."""
+
+
+def warn_of_shared(config: Mapping[str, Any], texts: Mapping[str, Mapping[str, Path | str | None]]) -> None:
+    """Warn where many source sentences of a set that is tuned or scored on are in training text too, unless the
+    configuration allows it.
+
+    texts: of each source that is here, language -> its text.
+    """
+    corpus, language = config["corpus"], config["languages"]["source"]
+
+    def lines(name: str) -> Iterator[str]:
+        for part in corpus["sources"][name].get("join", [name]):
+            if path := texts.get(part, {}).get(language):
+                yield from stream_lines(Path(path))
+
+    names = [corpus["dev"], *corpus["test"]] if config["check"]["texts"] else []
+    sets = {name: {line for line in lines(name) if len(line.split()) >= LONG} for name in names}
+    held_out: set[str] = set().union(*sets.values())
+    for name in dict.fromkeys([*corpus["train"], *corpus["in_domain"]]):
+        found = {line for line in lines(name) if line in held_out}
+        for one, sentences in sets.items():
+            if len(found & sentences) > SHARED * len(sentences):
+                share = f"{len(found & sentences) / len(sentences):.0%} of the sentences of '{one}'"
+                print(
+                    f"warning: {share} are in the training text '{name}' too; its scores say little of other text",
+                    file=sys.stderr,
+                )
 
 
 TOKENS_PER_WORD = 1.15
