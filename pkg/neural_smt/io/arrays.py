@@ -9,7 +9,6 @@ file above ``STAMPED`` bytes, when it is first read: a hidden file beside it rem
 import json
 import math
 import os
-import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -152,16 +151,13 @@ def _read_header(stream: IO[bytes], size: int) -> tuple[dict[str, _Place], str]:
     for (name, entry), checksum in zip(header.items(), own["xxh3"].split(), strict=True):
         place = _Place(KINDS[entry["dtype"]], tuple(entry["shape"]), start, checksum)
         whole = all(type(rows) is int and rows >= 0 for rows in place.shape)
-        if not whole or start % place.kind.itemsize or entry["data_offsets"] != _offsets(start - 8 - length, place):
+        offsets = [start - 8 - length, start - 8 - length + place.bytes]
+        if not whole or start % place.kind.itemsize or entry["data_offsets"] != offsets:
             raise ValueError(f"'{name}' has no place in it")
         places[name], start = place, start + place.bytes
     if start != size:
         raise ValueError("it has another length than it says")
     return places, own["meta"]
-
-
-def _offsets(start: int, place: _Place) -> list[int]:
-    return [start, start + place.bytes]
 
 
 def _digest_header(entries: Mapping[str, Any], checksums: str, meta: str) -> str:
@@ -170,104 +166,69 @@ def _digest_header(entries: Mapping[str, Any], checksums: str, meta: str) -> str
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Any = None) -> None:
     """Write arrays by name; meta: JSON values that ``read_arrays`` gives back. The file is not there before it ends."""
-    parts = {name: _Part(np.asarray(array, order="C")) for name, array in arrays.items()}
-    with atomic(path) as temporary:
-        _write(temporary, parts, meta)
-
-
-class _Part:
-    """An array in memory or, growing, in a file of its own: its type, shape and checksum."""
-
-    def __init__(self, rows: np.ndarray, path: Path | None = None):
-        self.rows, self.path = rows, path
-        self.kind, self.shape, self._digest = rows.dtype, rows.shape, xxhash.xxh3_64()
-        self._stream = open(path, "wb") if path else None  # noqa: SIM115  (closed by ``close``)
-        self._add(rows)
-
-    def _add(self, rows: np.ndarray) -> None:
-        data = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
-        self._digest.update(data)
-        if self._stream:
-            self._stream.write(data)
-
-    def append(self, rows: np.ndarray) -> None:
-        if rows.dtype != self.kind or rows.shape[1:] != self.shape[1:]:
-            raise ValueError(f"{self.path}: rows of {rows.dtype} {rows.shape} do not belong here")
-        self._add(rows)
-        self.shape = (self.shape[0] + len(rows), *self.shape[1:])
-
-    def read(self) -> np.ndarray:
-        """What has been written to the file, mapped."""
-        self._stream.flush()
-        return np.memmap(self.path, self.kind, "r", shape=self.shape) if math.prod(self.shape) else self.rows
-
-    def close(self) -> None:
-        if self._stream:
-            self._stream.close()
-
-    @property
-    def checksum(self) -> str:
-        return self._digest.hexdigest()
-
-    def write(self, stream: IO[bytes]) -> None:
-        if self.path is None:
-            stream.write(self.rows.reshape(-1).view(np.uint8).data)
-            return
-        with open(self.path, "rb") as source:
-            shutil.copyfileobj(source, stream, 1 << 24)
-        self.path.unlink()
-
-
-def _write(path: Path, parts: Mapping[str, _Part], meta: Any) -> None:
     # the widest types first, so that every array begins at a multiple of its item's size
-    ordered = sorted(parts.items(), key=lambda item: (-item[1].kind.itemsize, item[0]))
-    entries, start = {}, 0
-    for name, part in ordered:
-        place = _Place(part.kind, part.shape, start, part.checksum)
-        entries[name] = {"dtype": _NAMES[part.kind], "shape": [*part.shape], "data_offsets": _offsets(start, place)}
-        start += place.bytes
-    own = {"xxh3": " ".join(part.checksum for _, part in ordered), "meta": json.dumps(meta, sort_keys=True)}
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
+    entries, parts, start = {}, [], 0
+    for name, array in ordered:
+        parts.append(np.asarray(array, order="C").reshape(-1).view(np.uint8).data)
+        place = [start, start + array.nbytes]
+        entries[name] = {"dtype": _NAMES[array.dtype], "shape": [*array.shape], "data_offsets": place}
+        start += array.nbytes
+    own = {"xxh3": " ".join(map(xxhash.xxh3_64_hexdigest, parts)), "meta": json.dumps(meta, sort_keys=True)}
     own["header"] = _digest_header(entries, own["xxh3"], own["meta"])
     header = json.dumps({_OWN: own, **entries}).encode()
     header += b" " * (-len(header) % 8)
-    with open(path, "wb") as stream:
+    with atomic(path) as temporary, open(temporary, "wb") as stream:
         stream.write(len(header).to_bytes(8, "little") + header)
-        for _, part in ordered:
-            part.write(stream)
+        stream.writelines(parts)
 
 
 class ArrayWriter:
-    """A file of arrays that grow row by row, equal to what ``write_arrays`` writes. Until the block ends, each lies in
-    a file of its own beside it.
+    """A file of arrays that grow row by row, equal to what ``write_arrays`` writes of them. Until the block ends, each
+    lies in a file of its own beside it.
     """
 
     def __init__(self, path: Path, meta: Any = None):
         self.path, self.meta = Path(path), meta
-        self._parts: dict[str, _Part] = {}
+        self._grown: dict[str, tuple[IO[bytes], np.ndarray]] = {}
 
     def __enter__(self) -> "ArrayWriter":
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for part in self._parts.values():
-            part.close()
         if kind is None:
-            _write(self.path, self._parts, self.meta)
+            arrays = {name: self._read(name) for name in self._grown}
+        for stream, _ in self._grown.values():
+            stream.close()
+            Path(stream.name).unlink()  # what is mapped stays
+        if kind is None:
+            write_arrays(self.path, arrays, self.meta)
 
     def append(self, name: str, rows: np.ndarray | Ragged) -> None:
         """Write the next rows or lists of an array, all of one type and shape."""
         if isinstance(rows, Ragged):
-            values = f"{name}.values"
-            written = self._parts[values].shape[0] if values in self._parts else None
-            self.append(values, rows.values)
-            self.append(f"{name}.offsets", rows.offsets if written is None else written + rows.offsets[1:])
-        elif name in self._parts:
-            self._parts[name].append(rows)
-        else:
-            self._parts[name] = _Part(rows, self.path.with_name(f"{self.path.name}.{name}"))
+            known = f"{name}.values" in self._grown
+            written = len(self._read(f"{name}.values")) if known else 0
+            self.append(f"{name}.values", rows.values)
+            self.append(f"{name}.offsets", written + rows.offsets[known:])
+            return
+        if name not in self._grown:
+            stream = open(self.path.with_name(f"{self.path.name}.{name}"), "wb")  # noqa: SIM115
+            self._grown[name] = stream, rows[:0]
+        stream, like = self._grown[name]
+        if rows.dtype != like.dtype or rows.shape[1:] != like.shape[1:]:
+            raise ValueError(f"{stream.name}: rows of {rows.dtype} {rows.shape} do not belong here")
+        stream.write(np.ascontiguousarray(rows).data)
 
     def read(self, name: str) -> np.ndarray | Ragged:
         """The array or the lists as far as they are written, mapped."""
-        if name in self._parts:
-            return np.asarray(self._parts[name].read())
-        return Ragged(self.read(f"{name}.values"), self.read(f"{name}.offsets"))
+        if name in self._grown:
+            return self._read(name)
+        return Ragged(self._read(f"{name}.values"), self._read(f"{name}.offsets"))
+
+    def _read(self, name: str) -> np.ndarray:
+        stream, like = self._grown[name]
+        stream.flush()
+        if not Path(stream.name).stat().st_size:
+            return like
+        return np.asarray(np.memmap(stream.name, like.dtype, "r")).reshape(-1, *like.shape[1:])
