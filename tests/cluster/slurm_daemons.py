@@ -45,9 +45,7 @@ class Slurm:
 
     def ask(self, *command: str) -> str:
         """What a program of Slurm prints."""
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout

@@ -1,5 +1,7 @@
 """ARPA files in and out, with the quirks of the tools that write them; damaged ones."""
 
+import re
+
 import numpy as np
 import pytest
 from ngram_tables import CASES, FOLDER
@@ -47,9 +49,8 @@ def test_missing_unknown_word_costs_100(tmp_path):
 @pytest.mark.parametrize(("old", "new", "message"), CASES["malformed"])
 def test_malformed_files_are_named_with_the_line(tmp_path, old, new, message):
     path = written(tmp_path, GOOD.replace(old, new))
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match=f"^{re.escape(f'{path}, {message}')}$"):
         read_arpa(path, Vocabulary.from_sentences(["a b"]))
-    assert str(error.value) == f"{path}, {message}"
 
 
 @pytest.mark.parametrize("name", ["copy.arpa", "copy.arpa.gz"])
@@ -83,6 +84,5 @@ def test_ngrams_that_spoil_the_model_are_named(tmp_path, old, new, message):
     path = written(tmp_path, GOOD.replace(old, new).replace("ngram 2=1", f"ngram 2={bigrams}"))
     vocabulary = Vocabulary([*RESERVED, "a", "b"], [0] * 5)
     tables, own = read_arpa(path, vocabulary)
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match=f"^{re.escape(f'{path}, {message}')}$"):
         arpa_model(path, tables, own, vocabulary)
-    assert str(error.value) == f"{path}, {message}"

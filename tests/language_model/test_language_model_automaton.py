@@ -4,23 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ngram_tables import ngrams, real_text, walk
+from ngram_tables import FOLDER, real_text, walk
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.language_model.ngrams import NgramTable, restrict_tables
-from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 
 @pytest.fixture
 def tiny():
-    unigrams = ngrams([[n] for n in range(5)], [-1.5, -99, -1, -0.75, -0.5], [0, -0.5, 0, -0.25, -0.125])
-    words = [[BOS, 3], [3, 4], [4, EOS], [4, 3]]
-    bigrams = ngrams(words, [-0.375, -0.25, -0.6, -0.7], [-0.0625, -0.03125, 0, 0])
-    vocabulary = Vocabulary([*RESERVED, "a", "b"], [0] * 5)
-    tables = [unigrams, bigrams, ngrams([[BOS, 3, 4], [3, 4, EOS]], [-0.1, -0.2])]
+    tables, vocabulary = read_arpa(FOLDER / "tiny.arpa")
     return NgramModel.from_tables(tables, vocabulary), vocabulary
 
 
@@ -74,12 +70,10 @@ def test_sentences_count_unknown_words_and_their_share(tiny):
     sentences = vocabulary.encode(["a b", "a x b", ""])
     log10_prob, unknown, unknown_log10 = model.score_sentences(sentences)
     # <s> a x b </s>: x backs off from "<s> a" and from "a", then b starts anew.
-    expected_unknown = -0.0625 - 0.25 - 1.5
-    np.testing.assert_allclose(
-        log10_prob, [-0.375 - 0.1 - 0.2, -0.375 + expected_unknown - 0.5 - 0.6, -0.5 - 1.0], rtol=1e-6
-    )
+    of_x = -0.0625 - 0.25 - 1.5
+    np.testing.assert_allclose(log10_prob, [-0.375 - 0.1 - 0.2, -0.375 + of_x - 0.5 - 0.6, -0.5 - 1.0], rtol=1e-6)
     assert unknown.tolist() == [0, 1, 0]
-    np.testing.assert_allclose(unknown_log10, [0, expected_unknown, 0], rtol=1e-6)
+    np.testing.assert_allclose(unknown_log10, [0, of_x, 0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("order", [1, 2, 5])
@@ -103,9 +97,7 @@ SENTENCES = st.lists(st.lists(st.sampled_from(IDS), max_size=7), min_size=1, max
 
 @pytest.mark.parametrize("prune", [(), (0, 1)])
 @given(text=SENTENCES.filter(lambda sentences: any(map(any, sentences))), asked=SENTENCES, order=st.integers(1, 4))
-def test_a_text_has_the_same_probabilities(
-    prune: tuple[int, ...], text: list[list[int]], asked: list[list[int]], order: int
-) -> None:
+def test_a_text_has_the_same_probabilities(prune, text, asked, order):
     tables = estimate(Ragged.from_lists(text), order, prune[:order], vocabulary_size=len(WORDS) - 1).tables
     sentences = Ragged.from_lists(asked)
     whole, part = (NgramModel.from_tables(some, WORDS) for some in (tables, restrict_tables(tables, sentences)))

@@ -41,9 +41,8 @@ def build(corpus, output, arpa=None, **settings):
 def fake_lmplz(folder, monkeypatch, arpa, status=0):
     (folder / "bin").mkdir()
     program = folder / "bin" / "lmplz"
-    program.write_text(
-        FAKE_LMPLZ.format(arguments=folder / "arguments", text=folder / "seen_text", arpa=arpa, status=status)
-    )
+    paths = {"arguments": folder / "arguments", "text": folder / "seen_text", "arpa": arpa}
+    program.write_text(FAKE_LMPLZ.format(**paths, status=status))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
 
@@ -93,9 +92,8 @@ def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
     lines = [" ".join(map(str, generator.zipf(1.4, 12) % 3000)) for _ in range(900)]
     words = Vocabulary.from_sentences(lines[:800])
     text, dev = words.encode(lines[:200]), words.encode(lines[800:])
-    small, whole = (
-        NgramModel.from_tables(estimate(text, 3, vocabulary_size=size).tables, words) for size in (None, len(words) - 1)
-    )
+    estimates = (estimate(text, 3, vocabulary_size=size) for size in (None, len(words) - 1))
+    small, whole = (NgramModel.from_tables(estimated.tables, words) for estimated in estimates)
     naive, exact = measure_perplexity(small, dev), measure_perplexity(whole, dev)
     assert naive.unknown > 50 and len(words) - 1 > 2 * small.known_words
     assert naive.value < 0.95 * exact.value, "an unknown word is too cheap for the model of little text"

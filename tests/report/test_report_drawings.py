@@ -11,36 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import write_json, write_lines
+from neural_smt.io.files import read_yaml, write_json, write_lines
 from neural_smt.io.plots import svg
-from neural_smt.report.drawings import (
-    draw_lattice,
-    lanes,
-    mark_links,
-    mark_weights,
-    matrix,
-    show_alignments,
-    show_attention,
-    show_lattices,
-)
+from neural_smt.report import drawings
 from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation, phrase_boxes
 
 LANGUAGES = {"source": "en", "target": "fr"}
 
-LATTICE = DrawnLattice(
-    source=["a", "<b>", "c"],
-    covered=[0, 1, 1, 3],
-    arcs=[
-        Arc(0, 1, [0, 1], ["A"], 0.0),
-        Arc(0, 2, [1, 2], ["B"], 0.75),
-        Arc(1, 3, [1, 3], ["B", "C"], 0.0),
-        Arc(1, 3, [1, 3], [], 1.5),
-        Arc(2, 3, [0, 3], ["A", "C"], 0.75),
-    ],
-    arcs_in_all=1234,
-)
-"""Two ways to begin and three to end; the best translation is A B C."""
-
+CASES = read_yaml(Path(__file__).with_name("drawings.yaml"))
+LATTICE = DrawnLattice(**CASES["lattice"] | {"arcs": [Arc(*arc) for arc in CASES["lattice"]["arcs"]]})
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -55,7 +34,7 @@ def texts(drawing: ElementTree.Element) -> list[str]:
 
 
 def test_arcs_side_by_side_have_lanes_of_their_own_and_the_best_the_first() -> None:
-    found = lanes(LATTICE)
+    found = drawings.lanes(LATTICE)
     assert found == [0, 1, 0, 2, 1]
     spans = [(LATTICE.covered[arc.tail], LATTICE.covered[arc.head]) for arc in LATTICE.arcs]
     for (one, lane), (other, lane_of_other) in combinations(zip(spans, found, strict=True), 2):
@@ -63,7 +42,7 @@ def test_arcs_side_by_side_have_lanes_of_their_own_and_the_best_the_first() -> N
 
 
 def test_a_lattice_shows_words_scores_and_its_axis() -> None:
-    figure, titles = draw_lattice(LATTICE)
+    figure, titles = drawings.draw_lattice(LATTICE)
     drawing = drawn(svg(figure, titles))
     shown = texts(drawing)
     assert {"A", "B C", "(nothing)", "<b> c"} <= set(shown)
@@ -72,26 +51,19 @@ def test_a_lattice_shows_words_scores_and_its_axis() -> None:
     (axes,) = figure.axes
     assert len(axes.collections[0].get_offsets()) == 4 and len(axes.patches) == 5
     groups = {group.get("id"): group for group in drawing.iter(f"{SVG}g")}
-    assert [groups[name].find(f"{SVG}title").text for name in ("arc0", "arc2", "arc3")] == [
-        "a \u2192 A: part of the best translation",
-        "<b> c \u2192 B C: part of the best translation",
-        "<b> c \u2192 (nothing): 1.50 behind the best translation",
-    ]
+    assert {name: groups[name].find(f"{SVG}title").text for name in CASES["titles"]} == CASES["titles"]
     assert sum(patch.get_linewidth() > 2 for patch in axes.patches) == 2, "the best translation is drawn thick"
-    assert svg(draw_lattice(LATTICE)[0], titles) == svg(draw_lattice(LATTICE)[0], titles)
+    assert svg(drawings.draw_lattice(LATTICE)[0], titles) == svg(drawings.draw_lattice(LATTICE)[0], titles)
 
 
 def test_a_matrix_names_its_axes_and_words_and_marks_what_belongs_together() -> None:
-    figure, axes = matrix(["x", "$y$"], ["u", "v"], LANGUAGES)
+    figure, axes = drawings.matrix(["x", "$y$"], ["u", "v"], LANGUAGES)
     names = "source words (en) \u2192", "\u2190 target words (fr)"
     assert texts(drawn(svg(figure, {}))) == ["x", "$y$", names[0], "u", "v", names[1]]
-    mark_links(axes, {(0, 0), (1, 0)}, {(0, 0)}, {(0, 0)}, {(0, 0), (1, 1)})
-    assert {marks.get_label(): marks.get_offsets().tolist() for marks in axes.collections} == {
-        "gold": [[0, 0], [1, 1]],
-        "kept": [[0, 0]],
-        "one direction": [[1, 0]],
-    }
-    assert mark_weights(axes, [[0.25, 0.0, 1.0]]) == {"weight0.0": "0.250", "weight0.2": "1.000"}
+    drawings.mark_links(axes, {(0, 0), (1, 0)}, {(0, 0)}, {(0, 0)}, {(0, 0), (1, 1)})
+    marked = {marks.get_label(): marks.get_offsets().tolist() for marks in axes.collections}
+    assert marked == {"gold": [[0, 0], [1, 1]], "kept": [[0, 0]], "one direction": [[1, 0]]}
+    assert drawings.mark_weights(axes, [[0.25, 0.0, 1.0]]) == {"weight0.0": "0.250", "weight0.2": "1.000"}
     assert [patch.get_width() for patch in axes.patches] == pytest.approx([0.45, 0.9]), "the area is the weight"
 
 
@@ -100,18 +72,18 @@ def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
     write_json(tmp_path / "search.json", asdict(Explanation([Explained(["a"], ["A"])], LATTICE)))
     write_json(tmp_path / "network.json", asdict(Explanation([Explained(["c"], []), sentence])))
     files = {name: str(tmp_path / f"{name}.json") for name in ("search", "network")}
-    show_lattices(explanations=files, output=tmp_path / "lattices.html", about="About.")
+    drawings.show_lattices(explanations=files, output=tmp_path / "lattices.html", about="About.")
     page = (tmp_path / "lattices.html").read_text()
     assert page.count("<svg") == 1 and "5 of 1,234 phrase pairs" in page and "<h2>search</h2>" in page
-    show_attention(explanations=files, languages=LANGUAGES, output=tmp_path / "attention.html")
+    drawings.show_attention(explanations=files, languages=LANGUAGES, output=tmp_path / "attention.html")
     page = (tmp_path / "attention.html").read_text()
     assert page.count("<svg") == 1 and "<h2>network</h2>" in page
     assert [text for text in texts(drawn(page)) if "words" not in text] == ["a", "b", "(end)", "A", "(end)"]
-    show_lattices(explanations={"network": files["network"]}, output=tmp_path / "none.html")
+    drawings.show_lattices(explanations={"network": files["network"]}, output=tmp_path / "none.html")
     assert "No system has a lattice" in (tmp_path / "none.html").read_text()
     write_json(tmp_path / "search.json", {"sentences": []})
     with pytest.raises(UserError, match=r"search\.json: has no 'lattice'; run the step that makes it again"):
-        show_lattices(explanations=files, output=tmp_path / "lattices.html")
+        drawings.show_lattices(explanations=files, output=tmp_path / "lattices.html")
 
 
 ODD = [None, True, "x", "3", -1, 2.0, 7, 10**40, float("nan"), float("inf"), [], {}, [0, 2], [[0.5]]]
@@ -146,34 +118,23 @@ def test_a_damaged_explanation_is_drawn_or_refused_with_a_sentence(tmp_path: Pat
 
 
 def alignment_files(folder: Path) -> dict:
-    """Three pairs, of which only the second has a length that is drawn."""
-    write_lines(folder / "en", ["a", "a b c d &apos;e", "a b"])
-    write_lines(folder / "fr", ["A", "A B C D E", "A B"])
-    write_lines(folder / "forward", ["0-0", "0-0 1-1 2-2 3-3", "0-0"])
-    write_lines(folder / "backward", ["0-0", "0-0 1-1 2-2 4-4", "1-1"])
-    write_lines(folder / "gold", ["0-0", "0-0 1?1 2-2 3-3 4-4", "0-0"])
-    return {
-        "sources": [folder / "en"],
-        "targets": [folder / "fr"],
-        "forward": folder / "forward",
-        "backward": folder / "backward",
-        "heuristic": "intersection",
-        "pairs": 4,
-        "seed": 1,
-        "languages": LANGUAGES,
-        "output": folder / "page.html",
-    }
+    """What the page of alignments is made of."""
+    for name, lines in CASES["alignment"].items():
+        write_lines(folder / name, lines)
+    files = {"sources": [folder / "en"], "targets": [folder / "fr"], "output": folder / "page.html"}
+    files |= {name: folder / name for name in ("forward", "backward")}
+    return files | {"heuristic": "intersection", "pairs": 4, "seed": 1, "languages": LANGUAGES}
 
 
 def test_the_page_of_alignments(tmp_path: Path) -> None:
     files = alignment_files(tmp_path)
-    show_alignments(**files, gold=[tmp_path / "gold"])
+    drawings.show_alignments(**files, gold=[tmp_path / "gold"])
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 1 and "<h2>Sentence pair 2</h2>" in page and "'e</text>" in page
     groups = [group for group in drawn(page).iter(f"{SVG}g") if str(group.get("id")).startswith("PathCollection")]
     uses = [len(group.findall(f".//{SVG}use")) or len(group.findall(f"{SVG}path")) for group in groups]
     assert uses == [5, 3, 2], "gold, kept, of one direction"
-    show_alignments(**files)
+    drawings.show_alignments(**files)
     assert "PathCollection_3" not in (tmp_path / "page.html").read_text()
 
 
@@ -181,8 +142,8 @@ def test_alignments_must_fit_their_text(tmp_path: Path) -> None:
     files = alignment_files(tmp_path)
     write_lines(tmp_path / "gold", ["0-0"])
     with pytest.raises(UserError, match=r"gold: 1 known alignments of 3 pairs"):
-        show_alignments(**files, gold=[tmp_path / "gold"])
+        drawings.show_alignments(**files, gold=[tmp_path / "gold"])
     write_lines(tmp_path / "forward", ["0-0", "0-5", "0-0"])
     with pytest.raises(UserError, match=r"forward, line 2: link 0-5 lies outside"):
-        show_alignments(**files)
+        drawings.show_alignments(**files)
     assert not (tmp_path / "page.html").exists()

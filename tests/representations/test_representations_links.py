@@ -9,16 +9,10 @@ from hypothesis import strategies as st
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import LINKS
 from neural_smt.representations import links
-from neural_smt.representations.links import (
-    Window,
-    aligned_positions,
-    intern_links,
-    parse_window,
-    training_links,
-    window_rows,
-)
+from neural_smt.representations.links import Window, parse_window
 
 Pairs = list[tuple[int, int]]
+Text = tuple[list[Pairs], list[int]]
 
 
 def slow_positions(pairs: Pairs, length: int) -> list[list[int]]:
@@ -35,7 +29,7 @@ def lists(ragged: Ragged) -> list[list[int]]:
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> tuple[list[Pairs], list[int]]:
+def texts(draw: st.DrawFn) -> Text:
     lengths = draw(st.lists(st.integers(0, 6), max_size=5))
     items = [draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, n - 1)), max_size=14)) if n else []
              for n in lengths]  # fmt: skip
@@ -45,14 +39,14 @@ def texts(draw: st.DrawFn) -> tuple[list[Pairs], list[int]]:
 def test_the_first_five_links_count_each_once() -> None:
     found = alignments_of([[(i, 0) for i in (9, 4, 4, 7, 2, 0, 8, 3, 2)]])
     alignment = Ragged(found.values.astype(np.uint8), found.offsets)
-    assert lists(aligned_positions(alignment, np.array([1]))) == [[0, 2, 3, 4, 7]]
+    assert lists(links.aligned_positions(alignment, np.array([1]))) == [[0, 2, 3, 4, 7]]
 
 
 @settings(max_examples=150)
 @given(texts())
-def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]) -> None:
+def test_positions_are_those_of_plain_python(text: Text) -> None:
     items, lengths = text
-    found = aligned_positions(alignments_of(items), np.array(lengths, dtype=np.int64))
+    found = links.aligned_positions(alignments_of(items), np.array(lengths, dtype=np.int64))
     assert found.values.dtype == np.int32 and found.offsets.dtype == np.int64
     expected = [words for pairs, n in zip(items, lengths, strict=True) for words in slow_positions(pairs, n)]
     assert lists(found) == expected
@@ -60,13 +54,11 @@ def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]
 
 @settings(max_examples=150)
 @given(texts(), st.sampled_from([1, 2, links.SENTENCES]))
-def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(
-    text: tuple[list[Pairs], list[int]], block: int
-) -> None:
+def test_tokens_have_the_sets_of_their_words_and_ends_empty_ones(text: Text, block: int) -> None:
     items, lengths = text
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(links, "SENTENCES", block)
-        sets, numbers = training_links(alignments_of(items), np.array(lengths, dtype=np.int64))
+        sets, numbers = links.training_links(alignments_of(items), np.array(lengths, dtype=np.int64))
     expected = [
         (sentence, tuple(words))
         for sentence, (pairs, n) in enumerate(zip(items, lengths, strict=True))
@@ -82,7 +74,7 @@ def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(
 @given(st.lists(st.tuples(st.integers(0, 3), st.sets(st.integers(0, 4), max_size=LINKS).map(sorted)), max_size=40))
 def test_equal_sets_of_a_sentence_share_a_number(predictions: list[tuple[int, list[int]]]) -> None:
     sentences = np.array([sentence for sentence, _ in predictions], dtype=np.int32)
-    sets, numbers = intern_links(sentences, Ragged.from_lists([positions for _, positions in predictions]))
+    sets, numbers = links.intern_links(sentences, Ragged.from_lists([positions for _, positions in predictions]))
     known = list(zip(sets.sentences.tolist(), map(tuple, lists(sets.positions)), strict=True))
     expected = [(sentence, tuple(positions)) for sentence, positions in predictions]
     assert [known[number] for number in numbers] == expected
@@ -93,9 +85,9 @@ def test_equal_sets_of_a_sentence_share_a_number(predictions: list[tuple[int, li
 def test_links_outside_their_sentence_are_refused() -> None:
     for pairs, lengths, fault in (([(0, 2)], [2], "outside"), ([(-1, 0)], [2], "outside"), ([], [2, 2], "1 .* of 2")):
         with pytest.raises(ValueError, match=fault):
-            aligned_positions(alignments_of([pairs]), np.array(lengths))
+            links.aligned_positions(alignments_of([pairs]), np.array(lengths))
     with pytest.raises(ValueError, match="1 sets of positions for 2"):
-        intern_links(np.array([0, 0]), Ragged.from_lists([[1]]))
+        links.intern_links(np.array([0, 0]), Ragged.from_lists([[1]]))
 
 
 def slow_rows(words: list[int], positions: list[int], window: Window) -> list[int]:
@@ -120,7 +112,7 @@ def test_rows_are_those_of_plain_python(data: st.DataObject, sentences: list[lis
     for sentence, words in enumerate(sentences):
         positions = st.sets(st.integers(0, max(len(words) - 1, 0)), max_size=min(LINKS, len(words))).map(sorted)
         sets += [(sentence, found) for found in data.draw(st.lists(positions, max_size=3))]
-    rows = window_rows(Ragged.from_lists(sentences), link_sets(*sets), window)
+    rows = links.window_rows(Ragged.from_lists(sentences), link_sets(*sets), window)
     assert rows.dtype == np.int32 and rows.shape == (len(sets), window.slots)
     assert rows.tolist() == [slow_rows(sentences[sentence], positions, window) for sentence, positions in sets]
 
@@ -128,4 +120,4 @@ def test_rows_are_those_of_plain_python(data: st.DataObject, sentences: list[lis
 @pytest.mark.parametrize("sets", [[(0, [2])], [(1, [])], [(-1, [])], [(0, [-1])]])
 def test_links_outside_the_text_are_refused(sets: list[tuple[int, list[int]]]) -> None:
     with pytest.raises(ValueError, match=r"links? "):
-        window_rows(Ragged.from_lists([[5, 6]]), link_sets(*sets), parse_window("n1"))
+        links.window_rows(Ragged.from_lists([[5, 6]]), link_sets(*sets), parse_window("n1"))

@@ -6,20 +6,12 @@ import numpy as np
 import pytest
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.representations.projection import (
-    Projection,
-    choose_projection,
-    count_collisions,
-    feature_matrix,
-    mean_cosine,
-    mean_squared_error,
-    train_projection,
-    word_hashes,
-)
+from neural_smt.representations import projection
+from neural_smt.representations.projection import feature_matrix, train_projection
 from neural_smt.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary.from_sentences(["a a a b b c"])  # 3, 4, 5
-HASHES = word_hashes(VOCABULARY)
+HASHES = projection.word_hashes(VOCABULARY)
 
 
 def dense_row(ids: list[int], bits: int = 20) -> dict[int, float]:
@@ -53,10 +45,10 @@ def test_numbers_are_the_lowest_bits_and_features_that_share_one_add_up() -> Non
     wide = dense_row([3, 4])
     sums = [sum(value for key, value in wide.items() if key % 2 == bit) for bit in (0, 1)]
     assert matrix[[1]].toarray()[0] == pytest.approx(np.array(sums) / np.linalg.norm(sums))
-    assert count_collisions(ids, HASHES, 20) == (5, 0)
+    assert projection.count_collisions(ids, HASHES, 20) == (5, 0)
     features = {key % 2 for key in dense_row([3, 4, 5])}
-    assert count_collisions(ids, HASHES, 1)[0] == 5
-    assert count_collisions(ids, HASHES, 1)[1] >= 5 - len(features) + 1
+    assert projection.count_collisions(ids, HASHES, 1)[0] == 5
+    assert projection.count_collisions(ids, HASHES, 1)[1] >= 5 - len(features) + 1
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +66,7 @@ def test_a_step_follows_the_gradient(task: tuple[Ragged, np.ndarray]) -> None:
     ids, references = task
     matrix = feature_matrix(ids.take(np.array([7])), HASHES, 20)
     x, rate = matrix.toarray()[0][matrix.indices].astype(np.float64), 0.3
-    projection, _ = train_projection(matrix, references[7:8], np.array([False]), rate, 2, seed=1)
+    learnt, _ = train_projection(matrix, references[7:8], np.array([False]), rate, 2, seed=1)
     weights = np.zeros((len(x), 3))
     for _ in range(2):
         gradient = np.zeros_like(weights)
@@ -84,31 +76,31 @@ def test_a_step_follows_the_gradient(task: tuple[Ragged, np.ndarray]) -> None:
             losses = [((references[7] - x @ (weights + sign * moved)) ** 2).sum() for sign in (1, -1)]
             gradient[place] = (losses[0] - losses[1]) / 2e-4
         weights -= rate * gradient / 2
-    np.testing.assert_allclose(projection.weights, weights, atol=1e-5)
+    np.testing.assert_allclose(learnt.weights, weights, atol=1e-5)
 
 
 def test_it_comes_near_the_least_squares_solution(task: tuple[Ragged, np.ndarray]) -> None:
     ids, references = task
     matrix = feature_matrix(ids, HASHES, 20)
     nobody = np.zeros(len(ids), dtype=bool)
-    projection, fit = train_projection(matrix, references, nobody, 0.05, 300, seed=1)
-    dense = matrix[:, projection.features].toarray().astype(np.float64)
+    learnt, fit = train_projection(matrix, references, nobody, 0.05, 300, seed=1)
+    dense = matrix[:, learnt.features].toarray().astype(np.float64)
     solution = np.linalg.lstsq(dense, references.astype(np.float64), rcond=None)[0]
     least = ((dense @ solution - references) ** 2).sum() / len(ids)
-    assert mean_squared_error(projection, matrix, references) < 1.15 * least
-    assert mean_squared_error(projection, matrix, references) >= least
+    assert projection.mean_squared_error(learnt, matrix, references) < 1.15 * least
+    assert projection.mean_squared_error(learnt, matrix, references) >= least
     assert fit.epoch == 300 and fit.errors == []
-    assert mean_cosine(projection.project(matrix), references) > 0.98
+    assert projection.mean_cosine(learnt.project(matrix), references) > 0.98
 
 
 def test_the_epoch_and_the_rate_are_chosen_on_sentences_held_out(task: tuple[Ragged, np.ndarray]) -> None:
     ids, references = task
     matrix, held_out = feature_matrix(ids, HASHES, 20), np.arange(len(ids)) % 4 == 0
-    chosen, fit = choose_projection(matrix, references, held_out, 0, 30, seed=1)
-    tested = mean_squared_error(chosen, matrix[np.flatnonzero(held_out)], references[held_out])
+    chosen, fit = projection.choose_projection(matrix, references, held_out, 0, 30, seed=1)
+    tested = projection.mean_squared_error(chosen, matrix[np.flatnonzero(held_out)], references[held_out])
     assert tested == pytest.approx(min(fit.errors)) and fit.errors[fit.epoch - 1] == min(fit.errors)
     for rate in (0.025, 0.1, 0.4):
-        single, alone = choose_projection(matrix, references, held_out, rate, 30, seed=1)
+        single, alone = projection.choose_projection(matrix, references, held_out, rate, 30, seed=1)
         assert alone.rate == rate and min(alone.errors) >= min(fit.errors)
         assert (single.weights == train_projection(matrix, references, held_out, rate, 30, seed=1)[0].weights).all()
     stops = train_projection(matrix, references, held_out, 1.9, 30, seed=1)[1]
@@ -117,14 +109,14 @@ def test_the_epoch_and_the_rate_are_chosen_on_sentences_held_out(task: tuple[Rag
 
 def test_features_that_training_did_not_see_count_for_nothing() -> None:
     seen = feature_matrix(Ragged.from_lists([[3]]), HASHES, 20)
-    projection, _ = train_projection(seen, np.array([[2.0]], dtype=np.float32), np.array([False]), 1.0, 1, seed=1)
-    assert projection.features.tolist() == [number("a")] and projection.weights.tolist() == [[2.0]]
+    learnt, _ = train_projection(seen, np.array([[2.0]], dtype=np.float32), np.array([False]), 1.0, 1, seed=1)
+    assert learnt.features.tolist() == [number("a")] and learnt.weights.tolist() == [[2.0]]
     new = feature_matrix(Ragged.from_lists([[4, 5], [3, 4], []]), HASHES, 20)
-    assert projection.project(new).ravel() == pytest.approx([0, 2 / 1.5, 0])
-    nothing = Projection(np.zeros(0, dtype=np.int32), np.zeros((0, 1), dtype=np.float32))
+    assert learnt.project(new).ravel() == pytest.approx([0, 2 / 1.5, 0])
+    nothing = projection.Projection(np.zeros(0, dtype=np.int32), np.zeros((0, 1), dtype=np.float32))
     assert nothing.project(new).tolist() == [[0], [0], [0]]
 
 
 def test_the_mean_cosine_counts_zeros_as_zero() -> None:
     first, second = np.array([[1.0, 0], [3, 4], [0, 0]]), np.array([[2.0, 0], [4, -3], [1, 1]])
-    assert mean_cosine(first, second) == pytest.approx(1 / 3)
+    assert projection.mean_cosine(first, second) == pytest.approx(1 / 3)

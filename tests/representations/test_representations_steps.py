@@ -49,16 +49,10 @@ def text(tmp_path: Path) -> Path:
 @pytest.fixture
 def build(text: Path) -> Build:
     def call(name: str, recurrent: Path | None = None, **changes: Any) -> tuple[Path, dict[str, Any]]:
-        build_representation(
-            settings=KINDS[name] | changes,
-            source=text / "train.fr",
-            target=text / "train.en",
-            output=text / name,
-            statistics=text / f"{name}.json",
-            recurrent=recurrent,
-            seed=1,
-        )
-        return text / name, read_json(text / f"{name}.json")
+        files = {"source": text / "train.fr", "target": text / "train.en", "recurrent": recurrent}
+        outputs = {"output": text / name, "statistics": text / f"{name}.json"}
+        build_representation(settings=KINDS[name] | changes, **files, **outputs, seed=1)
+        return text / name, read_json(outputs["statistics"])
 
     return call
 
@@ -108,10 +102,8 @@ def test_words_of_a_window_have_rows_of_t_equally_long(build: Build) -> None:
     assert not words[0, 1].any() and not words[1, 2].any(), "an unknown word and what is behind the end are zeros"
     np.testing.assert_array_equal(words[1, 1], words[0, 2])
     vocabulary, _, semantics = analysed()
-    expected = semantics.words[vocabulary.index["noir"]]
-    np.testing.assert_allclose(
-        words[0, 2] / np.linalg.norm(words[0, 2]), expected / np.linalg.norm(expected), rtol=1e-5
-    )
+    found, expected = words[0, 2], semantics.words[vocabulary.index["noir"]]
+    np.testing.assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected), rtol=1e-5)
 
 
 def test_learned_vectors_are_rows_only(build: Build) -> None:

@@ -55,9 +55,8 @@ def selected(folder: Path, output: Path, sides: tuple[str, ...] = BOTH, **given:
     """Everything that selection writes, by name of the file; ``given`` in the place of the usual arguments."""
     output.mkdir(exist_ok=True)
     files = {"scores": output / "scores.tsv.gz", "curve": output / "curve.csv", "plot": output / "curve.png"}
-    texts = {
-        key: texts_of(folder, name, sides) for key, name in (("pool", "pool"), ("in_domain", "in"), ("dev", "dev"))
-    }
+    names = {"pool": "pool", "in_domain": "in", "dev": "dev"}
+    texts = {key: texts_of(folder, name, sides) for key, name in names.items()}
     settings = SETTINGS | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
     outputs = texts_of(output, "out", sides)
     select(**texts | files | {"output": outputs, "settings": settings, "seed": 7} | given)

@@ -61,9 +61,8 @@ def test_curve_holds_selected_and_random_and_the_choice(toy: Path, tmp_path: Pat
     files = selected(toy, tmp_path / "one")
     rows = read_csv(tmp_path / "one" / "curve.csv")
     assert list(rows[0]) == ["kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen"]
-    chosen_of, random = (
-        {row["kept_fraction"]: row for row in rows if row["method"] == method} for method in ("selected", "random")
-    )
+    methods = ("selected", "random")
+    chosen_of, random = ({row["kept_fraction"]: row for row in rows if row["method"] == name} for name in methods)
     assert set(chosen_of) == set(random) and {"0.1", "0.2", "0.4", "0.8"} < set(chosen_of)
     (chosen,) = [row for row in rows if row["chosen"] == "1"]
     assert chosen["method"] == "selected"
@@ -87,9 +86,7 @@ def test_method_none_keeps_everything_and_draws_no_curve(toy: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("count", [1, 4, 16, 100])
 @pytest.mark.parametrize("sides", [("en", "fr"), ("fr",)])
-def test_what_shards_score_is_selected_as_the_whole(
-    texts: Path, tmp_path: Path, sides: tuple[str, ...], count: int
-) -> None:
+def test_shards_are_selected_as_the_whole(texts: Path, tmp_path: Path, sides: tuple[str, ...], count: int) -> None:
     settings = {"settings": FEW | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}}
     whole = selected(texts, tmp_path / "whole", sides, **settings)
     assert selected(texts, tmp_path / "o", sides, scored=scored(texts, tmp_path, sides, count), **settings) == whole
@@ -106,9 +103,7 @@ def test_scores_do_not_depend_on_the_pieces_that_are_read(texts: Path, monkeypat
     assert len(whole) == 90 and len(set(whole.tolist())) > 50
 
 
-def test_models_estimated_on_disk_draw_the_same_curve(
-    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_on_disk_draw_the_same_curve(texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = selected(texts, tmp_path, settings=FEW)
     monkeypatch.setattr(curve, "MEMORY", 1)
     monkeypatch.setattr(curve, "LINES", 11)

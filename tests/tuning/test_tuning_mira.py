@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tuning_world import bleu_at, candidates_of
+from tuning_world import CASES, bleu_at, candidates_of
 
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.tuning.candidates import Candidates
@@ -33,12 +33,9 @@ def test_bleu_over_a_background_in_numbers() -> None:
 
 
 def python_bleu(statistics, background):
-    logs = sum(
-        math.log((statistics[2 * n] + background[2 * n]) / (statistics[2 * n + 1] + background[2 * n + 1]))
-        for n in range(4)
-    )
-    brevity = min(0.0, 1 - (statistics[8] + background[8]) / (statistics[1] + background[1]))
-    return math.exp(logs / 4 + brevity) * (statistics[8] + background[8])
+    *counts, reference = np.add(statistics, background).tolist()
+    logs = sum(math.log(matches / total) for matches, total in zip(counts[::2], counts[1::2], strict=True))
+    return math.exp(logs / 4 + min(0.0, 1 - reference / counts[1])) * reference
 
 
 def python_mira(candidates, start, tunable, generator, choice):
@@ -67,22 +64,12 @@ def python_mira(candidates, start, tunable, generator, choice):
 def tuned(candidates, start, seed=0, tunable=None, **choice):
     """What MIRA makes of a start, all of whose weights are tuned by default."""
     settings = section_settings("tuning.mira", choice).as_dict()
-    return optimise_margins(
-        candidates, ErrorSurface(candidates, tunable), np.array(start), np.random.default_rng(seed), settings
-    )
+    surface, generator = ErrorSurface(candidates, tunable), np.random.default_rng(seed)
+    return optimise_margins(candidates, surface, np.array(start), generator, settings)
 
 
-@pytest.mark.parametrize(
-    ("cost", "tunable", "longest", "expected"),
-    [
-        (1.3, [True, True], 10.0, [0.5 + 0.2, 0.1 - 0.4]),
-        (1.3, [True, True], 0.01, [0.51, 0.08]),  # the longest step
-        (0.3, [True, True], 0.01, [0.5, 0.1]),  # the margin is wide enough
-        (1.3, [False, True], 10.0, [0.5, 0.1 - 2 * 0.25]),  # norm 4, loss 1
-    ],
-)
+@pytest.mark.parametrize(("cost", "tunable", "longest", "expected"), CASES["steps"])
 def test_one_step_in_numbers(cost, tunable, longest, expected):
-    """Hope (1, 0) and fear (0, 2): difference (1, -2), norm 5, margin 0.5 - 0.2 = 0.3, loss 1.3 - 0.3 = 1."""
     weights = np.array([0.5, 0.1])
     update(np.array([1.0, -2.0]), cost, np.array(tunable), longest, weights)
     np.testing.assert_allclose(weights, expected)
@@ -150,12 +137,7 @@ def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay)
 
 
 @settings(max_examples=30)
-@given(
-    seed=st.integers(0, 10**6),
-    sentences=st.integers(1, 8),
-    each=st.integers(1, 6),
-    scale=st.sampled_from([1e-6, 1, 1e6]),
-)
+@given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 6), st.sampled_from([1e-6, 1, 1e6]))
 def test_it_never_ends_below_its_start(seed, sentences, each, scale):
     candidates = even_candidates(seed, sentences, each, 3)
     candidates.features[:] *= scale

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tiny_models import build_table, describe_system
+from tuning_world import CASES
 
 from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.scorers.cslm import CslmFeature
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_json, read_yaml, write_json, write_lines
+from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.language_model.steps import build_language_model
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork
 from neural_smt.networks.folder import Trained
@@ -20,7 +21,6 @@ from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune
 from neural_smt.vocabulary import Vocabulary
 
-CASES = read_yaml(Path(__file__).with_name("cases.yaml"))
 WORDS, CHOICES = 12, 4
 
 
@@ -54,14 +54,7 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     build_language_model(**texts, settings=settings, output=folder / "lm")
     features = ["phrase", "language_model", "encoder_decoder"]
     system = describe_system(folder, features=features, columns={"encoder_decoder": "column.safetensors"})
-    return {
-        "system": system,
-        "source": folder / "source",
-        "reference": folder / "reference",
-        "decoding": {"algorithm": "cube", "pop_limit": 50, "distortion_limit": 0},
-        "settings": {"nbest": 20, "iterations": 4, "restarts": 5, "refinements": 4},
-        "seed": 3,
-    }
+    return {"system": system, "source": folder / "source", "reference": folder / "reference", **CASES["arguments"]}
 
 
 def changed(arguments: dict[str, Any], name: str, **entries: Any) -> Path:

@@ -11,11 +11,12 @@ import pytest
 
 from neural_smt.bleu import bleu
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_lines
+from neural_smt.io.files import read_lines, read_yaml
 from neural_smt.io.ragged import offsets_of
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import Progress
 
+CASES = read_yaml(Path(__file__).with_name("cases.yaml"))
 FEATURES = 6
 WORDS = np.array([f"w{i}" for i in range(50)])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vocabularies_world import brute_dictionary, brute_phrase, load_world, sizes, write_world
+from vocabularies_world import CASES, brute_dictionary, brute_phrase, load_world, sizes, write_world
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
@@ -13,16 +13,7 @@ from neural_smt.io.files import digest_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import UNK, Vocabulary
 from neural_smt.vocabulary_selection import building
-from neural_smt.vocabulary_selection.building import (
-    Sources,
-    _first_of_each,
-    build_pieces,
-    build_sets,
-    frequent_ids,
-    load_sources,
-    top_entries,
-    word_lists,
-)
+from neural_smt.vocabulary_selection.building import Sources, build_sets
 from neural_smt.vocabulary_selection.candidates import save_pieces
 
 LINES = ["the red house", "", "a zebra is red", "zebra", "a car a car the house is red"]
@@ -48,12 +39,8 @@ def expected(sources: Sources, settings: Settings, line: str, reference: str | N
 
 @pytest.mark.parametrize("size", [4, 100])
 @pytest.mark.parametrize("with_references", [False, True])
-@pytest.mark.parametrize(
-    "chosen", [(2, 2, 1, 0), (1, 0, 0, 0), (0, 1, 0, 2), (0, 0, 3, 0), (10, 10, 2000, 0), (0, 0, 0, 0)]
-)
-def test_sets_equal_those_of_brute_force(
-    tmp_path: Path, chosen: tuple[int, ...], with_references: bool, size: int
-) -> None:
+@pytest.mark.parametrize("chosen", CASES["sizes"], ids=str)
+def test_sets_equal_those_of_brute_force(tmp_path: Path, chosen: list[int], with_references: bool, size: int) -> None:
     sources, settings = load_world(tmp_path, size), sizes(*chosen)
     references = REFERENCES if with_references else None
     sets = build_sets(sources, settings, LINES, references)
@@ -62,7 +49,7 @@ def test_sets_equal_those_of_brute_force(
         ids = sets.of(sentence)
         assert (np.diff(ids) > 0).all() and ids.dtype == np.int32
         assert words_of(sources, ids) == expected(sources, settings, line, references and references[sentence])
-    assert (sets.common == frequent_ids(settings.frequent, len(sources.network))).all()
+    assert (sets.common == building.frequent_ids(settings.frequent, len(sources.network))).all()
 
 
 @pytest.mark.parametrize("lines", [LINES, LINES[:2], []])
@@ -74,7 +61,7 @@ def test_sets_in_pieces_are_those_of_the_whole(
     whole.save(tmp_path / "whole")
     monkeypatch.setattr(building, "PIECE", 2)
     assert [ids.tolist() for ids in build_sets(*arguments).own] == [ids.tolist() for ids in whole.own]
-    assert save_pieces(tmp_path / "pieces", build_pieces(*arguments)) == whole.sizes.sum()
+    assert save_pieces(tmp_path / "pieces", building.build_pieces(*arguments)) == whole.sizes.sum()
     written = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("whole", "pieces")]
     assert written[0] == written[1] and len(whole) == len(lines)
 
@@ -82,7 +69,7 @@ def test_sets_in_pieces_are_those_of_the_whole(
 def test_the_first_wanted_of_each_list() -> None:
     lists = Ragged.from_lists([[7, 8, 9], [], [7, 7], [9]])
     wanted = np.array([False, True, True, True, True, False])
-    assert [part.tolist() for part in _first_of_each(lists, wanted, 1)] == [[8], [], [7], []]
+    assert [part.tolist() for part in building._first_of_each(lists, wanted, 1)] == [[8], [], [7], []]
 
 
 def test_origins_tell_what_was_used(sources: Sources) -> None:
@@ -100,9 +87,9 @@ def test_what_sets_cannot_be_built_from_is_refused(sources: Sources, tmp_path: P
     other = tmp_path / "other"
     Vocabulary.from_sentences(["un deux trois"]).save(other)
     with pytest.raises(UserError, match="lexical: made with other vocabularies"):
-        load_sources(**{**paths, "target_vocabulary": other})
+        building.load_sources(**{**paths, "target_vocabulary": other})
     with pytest.raises(UserError, match="phrase table was made with another target vocabulary"):
-        load_sources(**{**paths, "target_vocabulary": other, "lexical": None})
+        building.load_sources(**{**paths, "target_vocabulary": other, "lexical": None})
     poor = replace(sources.phrase_table, scores=sources.phrase_table.scores[:, :2])
     with pytest.raises(UserError, match=r"has 2 scores, but V\^P needs p\(e\|f\), the third"):
         build_sets(replace(sources, phrase_table=poor), sizes(), LINES)
@@ -118,16 +105,16 @@ def test_reserved_spellings_of_the_text_are_no_words_of_the_network(sources: Sou
 
 def test_words_the_network_does_not_know_do_not_count_among_the_best(sources: Sources) -> None:
     house = sources.source.index["house"]
-    best, second = word_lists(sources.lexical, sources.ids, 2)[house]
+    best, second = building.word_lists(sources.lexical, sources.ids, 2)[house]
     ids = sources.ids.copy()
     ids[sources.target.index[sources.network.words[best]]] = UNK
-    assert word_lists(sources.lexical, ids, 1)[house].tolist() == [second]
+    assert building.word_lists(sources.lexical, ids, 1)[house].tolist() == [second]
 
 
 def test_entries_are_ranked_by_the_direct_probability(sources: Sources) -> None:
     table = sources.phrase_table
     phrases = np.arange(len(table.source))[::-1].copy()
-    for place, rows in enumerate(top_entries(table, phrases, 2)):
+    for place, rows in enumerate(building.top_entries(table, phrases, 2)):
         number = int(phrases[place])
         entries = range(int(table.entry_offsets[number]), int(table.entry_offsets[number + 1]))
         assert rows.tolist() == sorted(entries, key=lambda row: (-table.scores[row, 2], row))[:2]

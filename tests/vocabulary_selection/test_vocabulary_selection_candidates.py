@@ -23,6 +23,12 @@ def sets() -> CandidateSets:
     return CandidateSets(own, np.array([0, 2, 3, 4], dtype=np.int32), 12, ORIGINS, {"frequent": 2})
 
 
+@pytest.fixture(params=[1, 2, 100])
+def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences that are checked at a time."""
+    monkeypatch.setattr(candidates, "CHECKED", request.param)
+
+
 def test_a_set_is_what_all_have_and_what_the_sentence_has(sets: CandidateSets) -> None:
     assert [sets.of(i).tolist() for i in range(3)] == [[0, 2, 3, 4, 5, 9], [0, 2, 3, 4], [0, 2, 3, 4, 6, 9, 11]]
     assert sets.sizes.tolist() == [6, 4, 7]
@@ -37,11 +43,8 @@ def test_the_union_is_that_of_the_sets(lists: list[set[int]], common: int, data:
     assert found.tolist() == sorted(set(range(common)).union(*(lists[row] for row in rows)))
 
 
-@pytest.mark.parametrize("piece", [1, 2, 100])
-def test_the_folder_comes_back(
-    sets: CandidateSets, tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidates, "CHECKED", piece)
+@pytest.mark.usefixtures("piece")
+def test_the_folder_comes_back(sets: CandidateSets, tmp_path: Path) -> None:
     sets.save(tmp_path / "sets")
     again = CandidateSets.load(tmp_path / "sets", **ORIGINS, phrase_table="unused")
     assert [again.of(i).tolist() for i in range(3)] == [sets.of(i).tolist() for i in range(3)]
@@ -70,12 +73,9 @@ def test_the_digest_follows_what_the_sets_were_made_from(sets: CandidateSets) ->
     assert digest_lines(["a b", "c"]) != digest_lines(["a b c"])
 
 
-@pytest.mark.parametrize("piece", [1, 2, 100])
+@pytest.mark.usefixtures("piece")
 @pytest.mark.parametrize("own", [[[5, 5]], [[9, 6]], [[4]], [[12]], [[-1]], [[5, 6], [7, 11], [6, 9, 8]]])
-def test_ids_out_of_order_or_range_are_refused(
-    tmp_path: Path, own: list[list[int]], piece: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidates, "CHECKED", piece)
+def test_ids_out_of_order_or_range_are_refused(tmp_path: Path, own: list[list[int]]) -> None:
     CandidateSets(Ragged.from_lists(own), np.array([0, 4], dtype=np.int32), 12).save(tmp_path / "sets")
     with pytest.raises(UserError, match=r"arrays\.safetensors: damaged \(.+\); run the stage vocabulary_selection"):
         CandidateSets.load(tmp_path / "sets")

@@ -79,9 +79,8 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     assert ["dev", "42.9"] in [line[:2] for line in lines]
     assert ["paper, dev", "", "73.5"] in [line[:3] for line in lines]
     assert ["paper, train", "2080", "6153", ""] in lines
-    measure_candidates(
-        **inputs | {"settings": {**SETTINGS, "dictionary": 10}, "training": ""}, dictionary_sizes=[20, 10, 50]
-    )
+    changes = {"settings": SETTINGS | {"dictionary": 10}, "training": ""}
+    measure_candidates(**inputs | changes, dictionary_sizes=[20, 10, 50])
     lines = table_cells(tmp_path / "c.md")
     header = next(line for line in lines if "V^D (50)" in line)
     paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
