@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny_models import build_table, describe_system
 
-from neural_smt.decoding.loading import load_feature
+from neural_smt.decoding.scorers import load_feature
 from neural_smt.decoding.scorers.cslm import CslmFeature
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_yaml, write_json, write_lines
