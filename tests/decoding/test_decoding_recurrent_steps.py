@@ -10,9 +10,9 @@ from refusals import check_refused
 from tiny_models import TARGET, save_reranker, save_system
 
 from neural_smt.decoding.features import Weights
-from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles, rescore_lattices
+from neural_smt.decoding.scorers import load_feature
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.decoding.steps import decode
 from neural_smt.experiment.system_folder import System

@@ -59,14 +59,13 @@ def test_long_texts_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_prefix_tree_holds_what_is_distinct() -> None:
     # Two sequences begin alike, with the same input; a third has another input at its first word.
-    words, inputs = np.array([3, 4, 3, 5, 3], np.int32), np.array([0, 1, 0, 1, 2], np.int32)
+    words, inputs = Ragged.from_lists([[3, 4], [3, 5], [3]]), np.array([0, 1, 0, 1, 2], np.int32)
     class_of_word = np.array([0, -1, 0, 1, 2, 2], np.int32)
-    offsets = np.array([0, 2, 4, 5])
-    tries = build_tries(np.zeros(1, np.int32), np.array([0, 3]), offsets, words, inputs, class_of_word)
+    tries = build_tries(np.zeros(1, np.int32), np.array([0, 3]), words, inputs, class_of_word)
     assert sorted(tries.pair_input.tolist()) == [0, 1, 2]  # after the root 0 and 2, after the first word 1
     assert sorted(tries.entry_word.tolist()) == [3, 3, 4, 5] and len(tries.query_class) == 3
     assert tries.entry_word[tries.sequence_entry].tolist() == [4, 5, 3]
-    plain = build_tries(np.zeros(1, np.int32), np.array([0, 3]), offsets, words, inputs, class_of_word, shared=False)
+    plain = build_tries(np.zeros(1, np.int32), np.array([0, 3]), words, inputs, class_of_word, shared=False)
     assert len(plain.pair_input) == len(plain.entry_word) == 5
 
 

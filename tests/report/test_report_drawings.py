@@ -113,7 +113,7 @@ def test_a_damaged_explanation_is_drawn_or_refused_with_a_sentence(tmp_path: Pat
         else:
             assert loaded.sentences == [] or phrase_boxes(loaded.sentences[0])
             if loaded.lattice not in (None, LATTICE):
-                assert len(lanes(loaded.lattice)) == len(draw_lattice(loaded.lattice)[1])
+                assert len(drawings.lanes(loaded.lattice)) == len(drawings.draw_lattice(loaded.lattice)[1])
     assert len(refused) > 900 and all(message.startswith(f"{tmp_path}/damaged.json: ") for message in refused)
 
 

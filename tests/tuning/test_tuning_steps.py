@@ -9,7 +9,7 @@ import pytest
 from tiny_models import build_table, describe_system
 from tuning_world import CASES
 
-from neural_smt.decoding.loading import load_feature
+from neural_smt.decoding.scorers import load_feature
 from neural_smt.decoding.scorers.cslm import CslmFeature
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines

@@ -14,16 +14,7 @@ from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import (
-    digest_file,
-    digest_json,
-    digest_lines,
-    read_json,
-    read_lines,
-    read_parallel,
-    write_json,
-    write_lines,
-)
+from neural_smt.io.files import digest_file, digest_json, read_json, read_lines, read_parallel, write_json, write_lines
 from neural_smt.io.tables import read_frame, write_rows
 from neural_smt.shards import Shard
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
@@ -116,14 +107,14 @@ def measure_epochs(
     answers = [line.split() for line in references]
     perplexities = read_frame(curve, ["updates", "validation_perplexity"]).set_index("updates")["validation_perplexity"]
     sets = None if candidates is None else CandidateSets.load(candidates).digest
-    inputs = [chosen.as_dict(), place.type, digest_lines(lines), digest_lines(references), sets, code_digest(__name__)]
+    inputs = digest_json([chosen.as_dict(), place.type, lines, references, sets, code_digest(__name__)])
     known: dict[str, list[float]] = read_json(state) if state.exists() else {}
     rows, kept = [], {}
     for epoch, folder in read_snapshots(epochs):
         updates = read_training(folder).get("updates")
         if updates is None:
             raise UserError(f"{folder}: does not say after how many updates it was kept; train the model again")
-        key = digest_json([*inputs, *map(digest_file, sorted(folder.iterdir()))])
+        key = digest_json([inputs, *map(digest_file, sorted(folder.iterdir()))])
         if key not in known:
             translator = Translator(Trained.load(folder, AttentionNetwork, place), chosen)
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)

@@ -16,15 +16,7 @@ from neural_smt.decoding.expansion import fill
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Search, Sentences, Stacks, Task, future_costs
-from neural_smt.decoding.stacks import (
-    arcs_into_claimed,
-    claim_complete,
-    claim_parents,
-    make_room,
-    revise,
-    settle_stack,
-    start_search,
-)
+from neural_smt.decoding.stacks import claim_complete, claim_parents, claimed_arcs, revise, settle_stack, start_search
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.shards import uninterrupted
 
@@ -158,8 +150,7 @@ def search_batch(
                 scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)
             elif scorer:
                 scorer.score_candidates(size == sentences.lengths, stacks.history, buffer, offsets)
-            stacks = make_room(size, stacks, offsets)
-            settle_stack(size, task, stacks, buffer, offsets, feature is not None)
+            stacks = settle_stack(size, task, stacks, buffer, offsets, feature is not None)
     if scorer and lazy:
         buffer.counts[:] = 0
         claim_complete(sentences.lengths, stacks)
@@ -196,7 +187,7 @@ class _FeatureInBatch:
 
     def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, buffer: Buffer) -> None:
         """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
-        chosen, owners = arcs_into_claimed(*sizes, stacks)
+        chosen, owners = claimed_arcs(*sizes, stacks)
         ways, ends = stacks.arcs.take(chosen), np.full(len(chosen), complete)
         scores = self._score(self.members[owners], ends, stacks.history, ways)
         best = revise(chosen, scores, self.weight, self.weighted.options, stacks, buffer)

@@ -74,12 +74,8 @@ def reserve(buffer: Buffer, candidates: int) -> Buffer:
     coverages = _room(last[COVERAGES] + 1, len(buffer.coverages))
     slots = _room(2 * (last[GROUPS] - first[GROUPS] + candidates), len(buffer.slots))
     coverage_slots = _room(2 * (last[COVERAGES] - first[COVERAGES] + 1), len(buffer.coverage_slots))
-    if (
-        capacity == len(buffer.candidates)
-        and coverages == len(buffer.coverages)
-        and slots == len(buffer.slots)
-        and coverage_slots == len(buffer.coverage_slots)
-    ):
+    same_rows = capacity == len(buffer.candidates) and coverages == len(buffer.coverages)
+    if same_rows and slots == len(buffer.slots) and coverage_slots == len(buffer.coverage_slots):
         return buffer
     larger = Buffer(
         enlarged(buffer.candidates, capacity),

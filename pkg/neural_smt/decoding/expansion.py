@@ -22,24 +22,17 @@ from neural_smt.decoding.buffer_primitives import (
     overfull,
     reserve,
 )
-from neural_smt.decoding.primitives import (
-    SPAN,
-    Stacks,
-    Task,
-    cover,
-    fits,
-    orientation,
-    pop,
-    push,
-    rest_cost,
-    score_phrase,
-)
+from neural_smt.decoding.primitives import Stacks, Task, cover, fits, orientation, pop, push, rest_cost, score_phrase
 from neural_smt.io.lookup_primitives import empty_slots
 from neural_smt.jit import kernel, leaf, mix
 
 PART = 1 << 14
 """Candidates made before the buffer is looked at again, so that many options need no more room than few."""
 
+SPAN = np.dtype([(name, np.int32) for name in ("source", "start", "stop", "phrase")])
+"""A way to extend a coverage of a smaller stack. source: number of the coverage; start, stop: source range of the span;
+phrase: its source phrase.
+"""
 
 CUBE = np.dtype([(name, np.int32) for name in ("first", "last", "span", "coverage")])
 """first, last: the range of its rows; span: its number; coverage: in the buffer."""

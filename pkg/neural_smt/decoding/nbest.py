@@ -160,14 +160,8 @@ def translate(
     result = []
     for i, (begin, end) in enumerate(pairwise(first.tolist())):
         last = min(end, begin + nbest)
-        offsets = words.offsets[begin : last + 1]
-        entries = NBestList(
-            features[begin:last],
-            scores[begin:last],
-            Ragged(words.values[offsets[0] : offsets[-1]], offsets - offsets[0]),
-            spelling,
-            listed[begin:last],
-        )
+        part, shown = slice(begin, last), words.part(begin, last)
+        entries = NBestList(features[part], scores[part], shown, spelling, listed[part])
         tokens = [spelling[word] for word in words[begin].tolist()]
         result.append(Translation(tokens, features[begin], float(scores[begin]), own[i], entries if nbest else ()))
     return result

@@ -20,9 +20,6 @@ WINDOW = 63
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
-SCORED, PENDING = 0, 1
-"""Whether the stateful feature has scored the arcs into a hypothesis."""
-
 
 class Options(NamedTuple):
     """Translation options by source phrase, best first; O options in all.
@@ -71,7 +68,7 @@ HYPOTHESIS = np.dtype(
     align=True,
 )
 """A hypothesis; those of a coverage stand together, best first. start, stop: the last source range; option: the last
-option (-1: none yet); pending: ``SCORED`` or ``PENDING`` (see ``stacks``).
+option (-1: none yet); pending: whether the stateful feature has yet to score the arcs into it (see ``stacks``).
 """
 
 COVERAGE = np.dtype(
@@ -80,11 +77,6 @@ COVERAGE = np.dtype(
 )
 """A set of translated words; those of a stack stand together. gap: the first word not translated; window: bit i is set
 when word gap + i is translated; rest: future cost of what is not translated; first, last: the range of its hypotheses.
-"""
-
-SPAN = np.dtype([(name, np.int32) for name in ("source", "start", "stop", "phrase")])
-"""A way to extend a coverage of a smaller stack. source: number of the coverage; start, stop: source range of the span;
-phrase: its source phrase.
 """
 
 WAY = np.dtype(

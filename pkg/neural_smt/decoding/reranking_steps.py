@@ -13,12 +13,12 @@ import numpy as np
 
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_paths
-from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
 from neural_smt.decoding.oracles import oracle_rows, write_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, load_network
+from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json, write_lines
@@ -186,7 +186,7 @@ def decode_lattices(
     """
     if density < 0:
         raise UserError(f"the density {density} is negative; use 0 for all arcs")
-    decoder = load_decoder(System.load(system), weights, threads)
+    decoder = Decoder.load(System.load(system), weights, threads)
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
     lattices = decoder.lattices(sentences, density or math.inf)

@@ -9,6 +9,7 @@ a stack, hypotheses that the future cannot tell apart are recombined before they
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,11 +21,16 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import Translation, empty_translation, translate
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
+from neural_smt.decoding.scorers import load_feature
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
+from neural_smt.experiment.system_folder import System
 from neural_smt.shards import Shard, in_threads
 
 Result = TypeVar("Result")
+
+Text = list[list[str]] | PreparedSentences
+"""Sentences as lists of tokens, or with their phrase pairs looked up."""
 
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
@@ -107,6 +113,13 @@ class Decoder:
                     f"the language model {name} holds a score that is not a finite number; build the model again"
                 )
 
+    @classmethod
+    def load(cls, system: System, weights: Path, threads: int = 1, device: str = "cpu") -> "Decoder":
+        """A searched system with tuned weights, ready to translate."""
+        model = TranslationModel.load(system)
+        feature = load_feature(system, model, device)
+        return cls(model, SearchSettings(**system.search), Weights.load(weights), threads, feature)
+
     def plan(self, sentences: list[list[str]]) -> SearchPlan:
         """Which of these sentences are searched together."""
         return SearchPlan.of(sentences, FEATURE_BATCH if self.feature else BATCH)
@@ -115,14 +128,8 @@ class Decoder:
         """Look up all phrase pairs of the sentences; any decoder of the same model may use the result again."""
         return prepare(self.model, sentences)
 
-    def decode(
-        self,
-        sentences: list[list[str]] | PreparedSentences,
-        nbest: int = 0,
-        distinct: bool = True,
-        traced: bool = False,
-    ) -> list[Translation]:
-        """Translate sentences (lists of tokens); an empty one has an empty translation, equal ones share theirs.
+    def decode(self, text: Text, nbest: int = 0, distinct: bool = True, traced: bool = False) -> list[Translation]:
+        """Translate sentences; an empty one has an empty translation, equal ones share theirs.
 
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
         entries have a ``Trace``.
@@ -132,12 +139,10 @@ class Decoder:
         def finish(batch: Lattice) -> list[Translation]:
             return translate(batch, self.model, nbest, distinct, rescore, traced)
 
-        translations = self._run(sentences, nbest > 1 or rescore is not None, finish, self.feature)
+        translations = self._run(text, nbest > 1 or rescore is not None, finish, self.feature)
         return [translation or empty_translation(self.feature_set.size, nbest) for translation in translations]
 
-    def lattices(
-        self, sentences: list[list[str]] | PreparedSentences, density: float = math.inf
-    ) -> list[Lattice | None]:
+    def lattices(self, text: Text, density: float = math.inf) -> list[Lattice | None]:
         """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays.
 
         density: arcs per target word that each is pruned to as soon as its batch is searched (see ``prune``).
@@ -147,14 +152,14 @@ class Decoder:
         def finish(batch: Lattice) -> list[Lattice]:
             return [prune(batch.part(number), density=density) for number in range(len(batch.sentences))]
 
-        lattices = self._run(sentences, True, finish, feature)
+        lattices = self._run(text, True, finish, feature)
         return [lattice and replace(lattice, sentences=np.array([number])) for number, lattice in enumerate(lattices)]
 
     def _run(
-        self, sentences, keep_arcs: bool, finish: Callable[[Lattice], list[Result]], feature: StatefulFeature | None
+        self, text: Text, keep_arcs: bool, finish: Callable[[Lattice], list[Result]], feature: StatefulFeature | None
     ) -> list[Result | None]:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
-        prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
+        prepared = text if isinstance(text, PreparedSentences) else self.prepare(text)
         search = self._search(keep_arcs, feature)
         weighted = weigh(prepared, self, search.language)
         pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None

@@ -10,22 +10,14 @@ nothing.
 import numpy as np
 
 from neural_smt.decoding.buffer_primitives import BEST, CANDIDATES, COVERAGES, GROUPS, THRESHOLD, Buffer, keep_best
-from neural_smt.decoding.primitives import (
-    COVERAGE,
-    HYPOTHESIS,
-    PENDING,
-    SCORED,
-    WAY,
-    Options,
-    Stacks,
-    Task,
-    write_history,
-)
+from neural_smt.decoding.primitives import COVERAGE, HYPOTHESIS, WAY, Options, Stacks, Task, write_history
 from neural_smt.jit import kernel, leaf
 from neural_smt.vocabulary import BOS
 
-CLAIMED, REVISED = 2, 3
-"""What ``pending`` of a hypothesis says while hypotheses are being scored."""
+SCORED, PENDING, CLAIMED, REVISED = 0, 1, 2, 3
+"""What ``pending`` of a hypothesis says: whether the stateful feature has scored the arcs into it, or is to; the last
+two while hypotheses are being scored.
+"""
 
 
 def start_search(task: Task, history: int) -> Stacks:
@@ -50,12 +42,18 @@ def start_search(task: Task, history: int) -> Stacks:
     )
 
 
-def make_room(size: int, stacks: Stacks, offsets: np.ndarray) -> Stacks:
-    """The same with room for what ``settle_stack`` adds."""
+def settle_stack(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, rescored: bool) -> Stacks:
+    """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
+
+    offsets: int64 [B + 1, 3], as ``fill`` returns them; rescored: the candidates' scores have changed since they were
+    added. Returns the stacks, larger ones where they had to grow.
+    """
     hypotheses, coverages = stacks.counts + offsets[-1, [GROUPS, COVERAGES]]
     needed = dict.fromkeys(("hypotheses", "states", "history"), hypotheses)
     needed |= {"coverages": coverages, "arcs": stacks.arc_ranges[size - 1, -1] + offsets[-1, CANDIDATES]}
-    return stacks._replace(**{name: with_room(getattr(stacks, name), rows) for name, rows in needed.items()})
+    stacks = stacks._replace(**{name: with_room(getattr(stacks, name), rows) for name, rows in needed.items()})
+    _settle(size, task, stacks, buffer, offsets, rescored)
+    return stacks
 
 
 def with_room(rows: np.ndarray, needed: int) -> np.ndarray:
@@ -65,12 +63,8 @@ def with_room(rows: np.ndarray, needed: int) -> np.ndarray:
 
 
 @kernel
-def settle_stack(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, rescored: bool) -> None:
-    """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
-
-    There must be room (``make_room``). offsets: int64 [B + 1, 3], as ``fill`` returns them; rescored: the candidates'
-    scores have changed since they were added.
-    """
+def _settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, rescored: bool) -> None:
+    """See ``settle_stack``; there must be room."""
     search, arcs = task.search, stacks.arc_ranges
     arcs[size, 0] = arcs[size - 1, len(offsets) - 1]
     for sentence in range(len(offsets) - 1):
@@ -178,7 +172,7 @@ def claim_complete(lengths: np.ndarray, stacks: Stacks) -> None:
 
 
 @kernel
-def arcs_into_claimed(first: int, last: int, stacks: Stacks) -> tuple[np.ndarray, np.ndarray]:
+def claimed_arcs(first: int, last: int, stacks: Stacks) -> tuple[np.ndarray, np.ndarray]:
     """The arcs into marked hypotheses of the stacks ``first`` to ``last - 1``, int64 [n], and their sentences."""
     sentences = stacks.arc_ranges.shape[1] - 1
     most = stacks.arc_ranges[last - 1, sentences] - stacks.arc_ranges[first, 0]

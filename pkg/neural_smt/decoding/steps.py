@@ -4,8 +4,8 @@ import logging
 import time
 from pathlib import Path
 
-from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import write_nbest
+from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json, write_lines
@@ -38,7 +38,7 @@ def decode(
     """
     part = Shard.parse(shard)
     described = System.load(system)
-    decoder = load_decoder(described, weights, threads, device)
+    decoder = Decoder.load(described, weights, threads, device)
     model, feature = decoder.model, decoder.feature
     sentences = [line.split() for line in read_lines(text)]
     members = decoder.plan(sentences).members(part)

@@ -163,6 +163,7 @@ class FirstLayer:
         return other
 
 
+@dataclass(eq=False)
 class CslmScorer:
     """A trained CSLM with the n-gram model that scores words outside its shortlist, as a function of n-grams.
 
@@ -177,43 +178,38 @@ class CslmScorer:
     normalisers are remembered. Threads may call it at the same time.
     """
 
-    def __init__(
-        self,
-        trained: Trained[CslmNetwork],
-        language_model: NgramModel,
-        vocabulary: Vocabulary,
-        precision: str = "auto",
-        renormalise: bool = False,
-        cache: int = 0,
-    ):
-        if language_model.vocabulary_digest != vocabulary.digest:
+    trained: Trained[CslmNetwork]
+    language_model: NgramModel
+    vocabulary: Vocabulary
+    precision: str = "auto"
+    renormalise: bool = False
+    cache: int = 0
+
+    def __post_init__(self) -> None:
+        if self.language_model.vocabulary_digest != self.vocabulary.digest:
             raise UserError("the language model was made for another vocabulary than the CSLM's text; build it again")
-        self.network = network = trained.network
-        self.history = network.config.history
-        self.language_model = language_model
-        self.precision = precision
-        self.device = network.projection.device
+        self.network = network = self.trained.network
+        self.history, self.device = network.config.history, network.projection.device
         # One entry more than the vocabulary: copied words lie beyond it.
-        self.ids = np.append(shortlist_ids(vocabulary, trained.target), np.int32(UNK))
+        self.ids = np.append(shortlist_ids(self.vocabulary, self.trained.target), np.int32(UNK))
         self.ids[[BOS, EOS]] = BOS, EOS
         self.classes = word_classes(self.ids)
-        with torch.no_grad(), precision_context(self.device, precision):
+        with torch.no_grad(), precision_context(self.device, self.precision):
             # What autocast would round to, found out by asking it.
             self.dtype = network.second(network.first.bias[None]).dtype
             self.first_layer = FirstLayer(network, self.dtype)
         # The renormalised network knows nothing of the class of other words.
-        self.skipped = 1 if renormalise else 0
+        self.skipped = 1 if self.renormalise else 0
         self.weight = network.output.weight.detach()[self.skipped :].to(self.dtype)
         self.bias = network.output.bias.detach()[self.skipped :]
         self.log_mass: np.ndarray | None = None
-        if renormalise:
+        if self.renormalise:
             inside = np.flatnonzero(self.classes[:-1] != OUTSIDE)
-            self.log_mass = np.log(word_mass(language_model, inside))
-        second = network.second
-        fp32 = self.dtype == torch.float32
+            self.log_mass = np.log(word_mass(self.language_model, inside))
+        second, fp32 = network.second, self.dtype == torch.float32
         self.second_layer = pack(second.weight, second.bias, CONTEXT_ROWS["cpu"], True) if fp32 else None
         self.normalisers: Normalisers | NormaliserEstimate = Normalisers(self.weight, self.bias)
-        self.known = FingerprintCache(cache)
+        self.known = FingerprintCache(self.cache)
 
     def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         """float64 ``[Q]``: natural log p(word | context).

@@ -54,7 +54,7 @@ class GatedUnit(nn.Module):
 
     def step(self, inputs: Tensor, state: Tensor, gated: Tensor | None = None) -> Tensor:
         """The state after one step, without gradient: inputs ``[n, 3H]``, state ``[n, H]`` -> ``[n, H]``."""
-        return advanced(inputs, state, gated, self.gates_weight, self.candidate_weight)[-1]
+        return advanced(inputs, state, gated, (self.gates_weight, self.candidate_weight))[-1]
 
 
 class PlainUnit(GatedUnit):
@@ -63,28 +63,24 @@ class PlainUnit(GatedUnit):
     blocks = 1
 
 
-def advanced(
-    inputs: Tensor, state: Tensor, gated: Tensor | None, gates_weight: Tensor | None, candidate_weight: Tensor
-) -> list[Tensor]:
-    """What ``_advance`` writes, in arrays of its own; of a plain unit the new states alone."""
-    if gates_weight is None:
-        return [affine(inputs, state, candidate_weight).tanh_()]
+def advanced(inputs: Tensor, state: Tensor, gated: Tensor | None, weights: Sequence[Tensor | None]) -> list[Tensor]:
+    """What ``_advance`` writes, in arrays of its own; of a plain unit (no weights of gates) the new states alone."""
+    if weights[0] is None:
+        return [affine(inputs, state, weights[1]).tanh_()]
     parts = [state.new_empty(len(state), width * state.shape[1]) for width in (2, 1, 1, 1)]
-    _advance(inputs, state, gated, gates_weight, candidate_weight, parts)
+    _advance(inputs, state, gated, weights, parts)
     return parts
 
 
 @compilable
 def _advance(
-    inputs: Tensor,
-    state: Tensor,
-    gated: Tensor | None,
-    gates_weight: Tensor,
-    candidate_weight: Tensor,
-    written: Sequence[Tensor],
+    inputs: Tensor, state: Tensor, gated: Tensor | None, weights: Sequence[Tensor], written: Sequence[Tensor]
 ) -> None:
-    """A step of gated units: writes the gates ``[n, 2H]``, r * h or U h + gated, the candidates, and the new states."""
-    gates, products, candidates, states = written
+    """A step of gated units: writes the gates ``[n, 2H]``, r * h or U h + gated, the candidates, and the new states.
+
+    weights: of the gates, of the candidate.
+    """
+    (gates, products, candidates, states), (gates_weight, candidate_weight) = written, weights
     hidden = state.shape[1]
     affine(inputs[:, hidden:], state, gates_weight, out=gates).sigmoid_()
     update, reset = gates[:, :hidden], gates[:, hidden:]
@@ -99,19 +95,15 @@ def _advance(
 
 @compilable
 def retreat(
-    d_new: Tensor,
-    kept: Sequence[Tensor],
-    weights: Sequence[Tensor],
-    dtype: torch.dtype,
-    d_inputs: Tensor,
-    d_products: Tensor | None,
-    d_state: Tensor,
+    d_new: Tensor, kept: Sequence[Tensor], weights: Sequence[Tensor], dtype: torch.dtype, written: Sequence[Any]
 ) -> None:
-    """The gradient of a step, from that of its state: writes those of the inputs, the state before, and U h + gated.
+    """The gradient of a step, from that of its state: writes those of the inputs, U h + gated (or None), and the state
+    before.
 
     kept: the state before, the gates, the candidates, r * h or U h + gated; weights: of the gates, of the candidate.
     """
     (state, gates, candidate, products), (gates_weight, candidate_weight) = kept, weights
+    d_inputs, d_products, d_state = written
     hidden = state.shape[1]
     update, reset = gates[:, :hidden], gates[:, hidden:]
     d_update = d_new * update
@@ -141,6 +133,7 @@ class _Recurrence(torch.autograd.Function):
     def forward(ctx, inputs, initial, gates_weight, candidate_weight, gated, sizes):
         plain, total, hidden = gates_weight is None, sum(sizes), initial.shape[1]
         states, previous, *rest = (initial.new_empty(total, hidden) for _ in range(2 if plain else 4))
+        weights = gates_weight, candidate_weight
         products, candidates = rest or (previous, states)
         gates = None if plain else initial.new_empty(total, 2 * hidden)
         state, start = initial, 0
@@ -152,10 +145,10 @@ class _Recurrence(torch.autograd.Function):
             else:
                 context = None if gated is None else gated[:size]
                 written = gates[here], products[here], candidates[here], states[here]
-                _advance(inputs[here], previous[here], context, gates_weight, candidate_weight, written)
+                _advance(inputs[here], previous[here], context, weights, written)
             state = states[here]
             start += size
-        ctx.save_for_backward(previous, gates, candidates, products, gates_weight, candidate_weight)
+        ctx.save_for_backward(previous, gates, candidates, products, *weights)
         ctx.sizes, ctx.rows, ctx.gated, ctx.dtype = sizes, len(initial), gated is not None, inputs.dtype
         return states
 
@@ -177,8 +170,8 @@ class _Recurrence(torch.autograd.Function):
                 d_state[:size] = product(d_inputs[here], weights[1], dtype)
             else:
                 kept = previous[here], gates[here], candidates[here], products[here]
-                d_context = d_products[here] if ctx.gated else None
-                retreat(d_new, kept, weights, dtype, d_inputs[here], d_context, d_state[:size])
+                written = d_inputs[here], d_products[here] if ctx.gated else None, d_state[:size]
+                retreat(d_new, kept, weights, dtype, written)
         d_gates_weight = None if plain else product(d_inputs[:, hidden:].t(), previous, dtype)
         if not ctx.gated:
             d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)

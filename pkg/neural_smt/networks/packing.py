@@ -94,9 +94,5 @@ def pack_pairs(source: Ragged, target: Ragged, device: torch.device) -> PairBatc
     """Pack pair i = (source i, target i) of shortlist ids without end symbols."""
     packed_source, source_order = pack(source, device)
     packed_target, target_order = pack(target, device)
-    return PairBatch(
-        packed_source,
-        packed_target,
-        torch.from_numpy(np.argsort(source_order)[target_order]).to(device),
-        torch.from_numpy(target_order).to(device),
-    )
+    orders = np.argsort(source_order)[target_order], target_order
+    return PairBatch(packed_source, packed_target, *(torch.from_numpy(order).to(device) for order in orders))

@@ -29,8 +29,7 @@ def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarr
     become ``[UNK]`` and their pairs stay, as in the program: pairs that then look alike stay too. Pairs with more than
     ``max_length`` words on a side are left out.
     """
-    source = Ragged(source_ids[table.source.values], np.asarray(table.source.offsets))
-    source = source.take(table.entry_source)
+    source = Ragged(source_ids[table.source.values], np.asarray(table.source.offsets)).take(table.entry_source)
     target = Ragged(target_ids[table.target.values], np.asarray(table.target.offsets))
     pairs = Pairs(source, target)
     return pairs.take(np.flatnonzero(pairs.lengths <= max_length))

@@ -127,14 +127,9 @@ def _step_all(
 
 @kernel(error_model="numpy")
 def _step_slots(
-    parameter: np.ndarray,
-    squares: np.ndarray,
-    slots: np.ndarray,
-    values: np.ndarray,
-    sums: np.ndarray,
-    rate: np.float32,
-    l2: np.float32,
-) -> None:
+    parameter: np.ndarray, squares: np.ndarray, slots: np.ndarray, values: np.ndarray, sums: np.ndarray,
+    rate: np.float32, l2: np.float32,
+) -> None:  # fmt: skip
     """A step of single weights; ``sums`` is 0 before and after. squares: empty for plain gradient descent."""
     for i in range(len(slots)):
         sums[slots[i]] += values[i]

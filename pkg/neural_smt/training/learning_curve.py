@@ -41,28 +41,23 @@ def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:
     """Draw training cost and validation perplexity against updates, as PNG."""
     with drawing(path, 7.0, 4.0) as figure:
         axes = figure.subplots()
-        updates = [record.updates for record in records]
-        lines = axes.plot(
-            updates, [r.train_cost for r in records], "o-", color=BLUE, markersize=4, label="training cost"
-        )
-        axes.set_xlabel("updates (number)")
+        updates, costs = [record.updates for record in records], [record.train_cost for record in records]
+        lines = axes.plot(updates, costs, "o-", color=BLUE, markersize=4, label="training cost")
+        axes.set(xlabel="updates (number)", title=title)
         axes.set_ylabel("training cost (nats per word)", color=BLUE)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         clean(axes)
         validated = [(r.updates, r.validation_perplexity) for r in records if r.validation_perplexity is not None]
         if validated:
             right = axes.twinx()
-            lines += right.plot(
-                *zip(*validated, strict=True), "s--", color=RED, markersize=4, label="held-out perplexity"
-            )
+            updates, values = zip(*validated, strict=True)
+            lines += right.plot(updates, values, "s--", color=RED, markersize=4, label="held-out perplexity")
             right.spines["top"].set_visible(False)
             right.set_yscale("log")
             right.set_ylabel("held-out perplexity (per word, log scale)", color=RED)
-            values = [value for _, value in validated]
             named = "125" if max(values) > 10 * min(values) else "123456789"
             right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
             right.yaxis.set_minor_formatter(
                 FuncFormatter(lambda value, _: f"{value:,.4g}" if f"{value:e}"[0] in named else "")
             )
         axes.legend(handles=lines, frameon=False, fontsize="small", loc="upper right")
-        axes.set_title(title)

@@ -325,14 +325,9 @@ class Trainer:
                 self.best_weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
         else:
             progress.stale += 1
-        log.info(
-            "update %d of %d: %.3f nats per word, validation perplexity %s, %.0f s",
-            record.updates,
-            self.settings.updates,
-            cost,
-            "none" if perplexity is None else f"{perplexity:.2f}",
-            record.seconds,
-        )
+        figures = cost, "none" if perplexity is None else f"{perplexity:.2f}", record.seconds
+        shape = "update %d of %d: %.3f nats per word, validation perplexity %s, %.0f s"
+        log.info(shape, record.updates, self.settings.updates, *figures)
         return record
 
     def _exhausted(self) -> bool:

@@ -288,9 +288,8 @@ def measure(
     trained = Trained.load(model, RecurrentNetwork, place)
     if (representation is not None) != (trained.network.config.inputs > 0):
         raise UserError(f"{model}: a representation is for joint models, which need theirs; give it to these alone")
-    for given in (sources, alignments):
-        if representation is not None and len(given) != len(texts):
-            raise UserError("give as many sources and alignments as texts")
+    if representation is not None and not len(sources) == len(alignments) == len(texts):
+        raise UserError("give as many sources and alignments as texts")
     known = trained.target.encode_words(stream_texts(training))
     ngram = _ngram_model(known, settings.ngram_order, trained.target)
     read = None if representation is None else load_representation(representation)

@@ -120,15 +120,9 @@ def _best_ends_of(running: np.ndarray, classes: int) -> np.ndarray:
 
 @kernel
 def _fill_layer(
-    costs: np.ndarray,
-    running: np.ndarray,
-    better: np.ndarray,
-    before: np.ndarray,
-    low: int,
-    high: int,
-    first: int,
+    costs: np.ndarray, running: np.ndarray, better: np.ndarray, before: np.ndarray, low: int, high: int, first: int,
     last: int,
-) -> None:
+) -> None:  # fmt: skip
     """Ends ``low`` to ``high`` of a layer, the middle one first, whose best starts are from ``first`` to ``last``."""
     if low > high:
         return
@@ -208,9 +202,8 @@ def count_classes(bigrams: Bigrams, classes: WordClasses) -> ClassCounts:
     count = len(classes)
     numbers = classes.class_of_word.astype(np.int64)
     numbers[BOS] = count
-    words = np.arange(len(numbers))
     following = bigrams.following
-    first = np.repeat(words, np.diff(following.offsets))
+    first = np.repeat(np.arange(len(numbers)), np.diff(following.offsets))
     pairs = np.zeros((count + 1, count + 1), dtype=np.int64)
     np.add.at(pairs, (numbers[first], numbers[following.words]), following.counts)
     np.add.at(pairs, (numbers, numbers), bigrams.repeats)
@@ -218,14 +211,14 @@ def count_classes(bigrams: Bigrams, classes: WordClasses) -> ClassCounts:
     return ClassCounts(pairs, pairs.sum(axis=1), pairs.sum(axis=0), sizes, numbers)
 
 
-def exchange(sentences: Ragged, words: int, classes: WordClasses, speed: float, passes: int = PASSES) -> WordClasses:
+def exchange(sentences: Ragged, words: int, classes: WordClasses, speed: float) -> WordClasses:
     """Move one word at a time, the most frequent first, to the class that raises the objective most, until no word
-    moves or for so many passes; no class becomes empty.
+    moves or for ``PASSES``; no class becomes empty.
     """
     bigrams = count_bigrams(sentences, words)
     counts = count_classes(bigrams, classes)
     order = _by_count(predicted_counts(sentences, words))
-    for _ in range(passes):
+    for _ in range(PASSES):
         if move_words(bigrams, counts, order, speed) == 0:
             break
     # within a class, the most frequent words first
@@ -282,8 +275,7 @@ def move_words(bigrams: Bigrams, counts: ClassCounts, words: np.ndarray, speed: 
     """Give each of ``words`` (int64, in this order) its best class; returns how many moved. ``counts`` change."""
     pairs, first, second, sizes, numbers = counts
     classes = len(sizes) - 1
-    after = np.empty(classes + 1, dtype=np.int64)
-    before = np.empty(classes + 1, dtype=np.int64)
+    after, before = np.empty(classes + 1, dtype=np.int64), np.empty(classes + 1, dtype=np.int64)
     moved = 0
     for word in words:
         old = numbers[word]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import NBestEntry
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
@@ -81,11 +80,11 @@ def load_translator(system: System, run: int = 1, device: str = "cpu", threads: 
         return AttentionTranslator.load(system, device)
     tuned = system.weights(run)
     if system["kind"] == "search":
-        return SearchTranslator(load_decoder(system, tuned, threads, device))
+        return SearchTranslator(Decoder.load(system, tuned, threads, device))
     from neural_smt.translation.reranking import LatticeTranslator, ListTranslator
 
     kind = LatticeTranslator if system["kind"] == "lattices" else ListTranslator
-    return kind.load(system, load_decoder(system.base, system.base.weights(run), threads, device), tuned, device)
+    return kind.load(system, Decoder.load(system.base, system.base.weights(run), threads, device), tuned, device)
 
 
 def check_inputs(system: System) -> None:

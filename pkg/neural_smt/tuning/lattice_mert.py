@@ -16,16 +16,8 @@ from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.shards import in_threads
+from neural_smt.tuning import lattice_primitives as kernels
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.lattice_primitives import (
-    PooledLattices,
-    count_best,
-    count_paths,
-    describe,
-    find_all_potentials,
-    find_envelopes,
-    sweep_envelopes,
-)
 from neural_smt.tuning.mert import NARROWEST, ErrorSurface, Optimum, Point, Surface, highest, optima
 
 REACH = 1.0
@@ -49,7 +41,7 @@ class LatticeSurface(Surface):
         arcs = len(lattices.tails)
         heads = np.repeat(np.arange(len(lattices.arc_offsets) - 1), np.diff(lattices.arc_offsets))
         first_nodes = np.repeat(lattices.node_offsets[:-1], np.diff(lattices.first_arcs))
-        self.pool = PooledLattices(
+        self.pool = kernels.PooledLattices(
             node_offsets=lattices.node_offsets,
             first_arcs=lattices.first_arcs,
             tails=(lattices.tails - first_nodes).astype(np.int32),
@@ -64,17 +56,17 @@ class LatticeSurface(Surface):
 
     def best_at(self, scores: np.ndarray) -> np.ndarray:
         """The potentials of the nodes, float64 ``[2, M]``: see ``find_potentials``."""
-        return find_all_potentials(self.pool, scores, self._level)
+        return kernels.find_all_potentials(self.pool, scores, self._level)
 
     def total(self, point: Point) -> np.ndarray:
         """See ``Surface``."""
-        return count_best(self.pool, point.scores, self._level, point.best)
+        return kernels.count_best(self.pool, point.scores, self._level, point.best)
 
     def search(self, point: Point, feature: int, narrowest: float = NARROWEST) -> tuple[float, float]:
         """See ``Surface``; the line is searched as far as ``REACH``."""
         reach = REACH * (np.abs(point.weights[self.tunable]).sum() or 1.0)
-        envelopes = find_envelopes(self.pool, self.columns[feature], point.scores, point.best, -reach, reach)
-        x, value = sweep_envelopes(envelopes, narrowest, -reach, reach)
+        envelopes = kernels.find_envelopes(self.pool, self.columns[feature], point.scores, point.best, -reach, reach)
+        x, value = kernels.sweep_envelopes(envelopes, narrowest, -reach, reach)
         return x, value**0.25
 
     def is_constant(self, feature: int) -> bool:
@@ -85,7 +77,8 @@ class LatticeSurface(Surface):
 
     def bleu_of(self, paths: Ragged) -> float:
         """Corpus BLEU (0 to 1) of one derivation for every sentence, int32 ``Ragged`` of arcs."""
-        return bleu(count_paths(self.pool, np.arange(len(self.lattices), dtype=np.int32), paths.values, paths.offsets))
+        sentences = np.arange(len(self.lattices), dtype=np.int32)
+        return bleu(kernels.count_paths(self.pool, sentences, *paths.arrays))
 
     def listed(
         self, candidates: Candidates, paths: Ragged, first: np.ndarray, network: np.ndarray | None = None
@@ -95,10 +88,10 @@ class LatticeSurface(Surface):
         first: int64 ``[S + 1]``, the paths of each sentence; network: float64 ``[n]``, a further feature of the paths.
         """
         sentences = np.repeat(np.arange(len(self.lattices), dtype=np.int32), np.diff(first))
-        features, digests = describe(self.pool, self.columns, paths.values, paths.offsets)
+        features, digests = kernels.describe(self.pool, self.columns, *paths.arrays)
         if network is not None:
             features = np.column_stack([features, network])
-        statistics = count_paths(self.pool, sentences, paths.values, paths.offsets)
+        statistics = kernels.count_paths(self.pool, sentences, *paths.arrays)
         return candidates.extended(sentences, digests, features, statistics)
 
 

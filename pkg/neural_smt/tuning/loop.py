@@ -71,12 +71,8 @@ class State:
     def save(self, progress: Progress) -> None:
         """Keep this progress, then drop what it replaces."""
         older = self._subfolders()
-        content = {
-            "fingerprint": self.fingerprint,
-            "iterations": [asdict(iteration) for iteration in progress.iterations],
-            "weights": progress.weights,
-            "finished": progress.finished,
-        }
+        content = {"fingerprint": self.fingerprint, "weights": progress.weights, "finished": progress.finished}
+        content["iterations"] = [asdict(iteration) for iteration in progress.iterations]
         with atomic(self.folder / f"iteration{len(progress.iterations):03}", directory=True) as temporary:
             progress.candidates.save(temporary / "candidates")
             write_json(temporary / "progress.json", content)
@@ -151,28 +147,18 @@ def iterate(progress: Progress, method: Method, seed: int, threads: int) -> Prog
     optimum, pool = method.optimise(pool, weights, np.random.default_rng([seed, number]), threads)
     if optimum.bleu == 0:
         logger.warning("no candidate shares four words in a row with its reference; the weights cannot be tuned")
-    iteration = Iteration(
-        weights=weights.tolist(),
-        decoder_bleu=100 * decoder_bleu,
-        list_bleu=100 * optimum.bleu,
-        candidates=len(pool),
-        new_candidates=new,
-        decode_seconds=decoded - began,
-        mert_seconds=time.perf_counter() - decoded,
-    )
+    bleus, seconds = (100 * decoder_bleu, 100 * optimum.bleu), (decoded - began, time.perf_counter() - decoded)
+    iteration = Iteration(weights.tolist(), *bleus, len(pool), new, *seconds)
     promised = iteration.list_bleu - iteration.decoder_bleu
     settled = (
         new == 0
         or (settings.optimiser == "mert" and promised < settings.min_gain)  # MIRA does not aim at the lists' BLEU
         or np.abs(optimum.weights - weights).max() < STANDSTILL
     )
-    return Progress(
-        iterations=[*progress.iterations, iteration],
-        # weights that promise nothing are not worth leaving decoded ones for
-        weights=(weights if settled else optimum.weights).tolist(),
-        candidates=pool,
-        finished=bool(settled or number >= settings.iterations),
-    )
+    # weights that promise nothing are not worth leaving decoded ones for
+    following = (weights if settled else optimum.weights).tolist()
+    finished = bool(settled or number >= settings.iterations)
+    return Progress([*progress.iterations, iteration], following, pool, finished)
 
 
 def select(progress: Progress, how: str) -> np.ndarray:
@@ -193,14 +179,8 @@ def log(progress: Progress) -> None:
     )
 
 
-FORMATS = {
-    "decoder_bleu": ".4f",
-    "list_bleu": ".4f",
-    "candidates": "d",
-    "new_candidates": "d",
-    "decode_seconds": ".2f",
-    "mert_seconds": ".2f",
-}
+FORMATS = dict.fromkeys(("decoder_bleu", "list_bleu"), ".4f") | dict.fromkeys(("candidates", "new_candidates"), "d")
+FORMATS |= dict.fromkeys(("decode_seconds", "mert_seconds"), ".2f")
 """Columns of the table of a run between the iteration and the weights, and how their numbers are written."""
 
 

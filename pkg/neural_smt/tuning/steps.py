@@ -4,8 +4,8 @@ import logging
 from pathlib import Path
 
 from neural_smt.decoding.features import Weights
-from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.scorers import load_feature
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
@@ -51,10 +51,8 @@ def tune(
     search = section_settings("decoding.tuning", decoding)
     first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
     method = method_for(model, search, sources, references, options, threads, feature)
-    files = [source, reference, *made_of.files()]
+    files = [source, reference, *made_of.files(), *([start] if start else [])]
     made_with = [options.as_dict(), decoding, feature_set.names, seed, read_object(system)]
-    if start:
-        files.append(start)
     kept = State(state, fingerprint(made_with, files))
     progress = run(method, first.vector(feature_set), seed, kept, threads)
     write_run(feature_set, progress.iterations, history, plot)

@@ -148,13 +148,9 @@ class Lattice:
         result[:, first : first + len(names)] = scores
         if REORDERING in features:
             stops = starts + weighted.options.source_length[chosen]
-            result[:, features.slices[REORDERING]] = _read_reordering(
-                weighted.prepared.reordering,
-                weighted.rows,
-                np.column_stack([self.ranges[tails], starts, stops]).astype(np.int32),
-                self.node_options[tails],
-                chosen,
-            )
+            spans = np.column_stack([self.ranges[tails], starts, stops]).astype(np.int32)
+            table, previous = weighted.prepared.reordering, self.node_options[tails]
+            result[:, features.slices[REORDERING]] = _read_reordering(table, weighted.rows, spans, previous, chosen)
         if weighted.feature_column is not None:
             result[:, weighted.feature_column] = self.extras[arcs]
         return result

@@ -56,7 +56,7 @@ def sentence_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM
     references: int32 ``Ragged``, in the ids of the lattices' words (``encode_references``); beam: partial translations
     kept at a node, 0 for all.
     """
-    return _oracle([_search(lattices, references, s, PLUS_ONE, beam) for s in range(len(lattices))])
+    return corpus_oracle(lattices, references, beam, rounds=0)
 
 
 def corpus_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM, rounds: int = ROUNDS) -> LatticeOracle:
@@ -79,10 +79,6 @@ def corpus_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM, 
                 changed = True
         if not changed:
             break
-    return _oracle(found)
-
-
-def _oracle(found: list[tuple[np.ndarray, np.ndarray]]) -> LatticeOracle:
     statistics = np.array([row for _, row in found], dtype=np.int32).reshape(-1, SIZE)
     return LatticeOracle(Ragged.from_lists([arcs for arcs, _ in found]), statistics)
 

@@ -131,8 +131,7 @@ def _link_lines(lattice: Lattice) -> Iterator[str]:
         for word in words[:-1]:
             yield f"J={number} S={tail} E={inner} W={spelling(word)} {scores}"
             tail, scores = inner, "a=0"
-            inner += 1
-            number += 1
+            inner, number = inner + 1, number + 1
         yield f"J={number} S={tail} E={end} W={spelling(words[-1]) if words else NULL} {scores}"
         number += 1
 

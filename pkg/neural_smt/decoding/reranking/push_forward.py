@@ -12,18 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.decoding.lattices.flat import list_paths
+from neural_smt.decoding.reranking import push_forward_kernels as kernels
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
-from neural_smt.decoding.reranking.push_forward_kernels import (
-    Arcs,
-    States,
-    best_scores,
-    level_nodes,
-    settle_level,
-    trace_best,
-)
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.io.ragged import Ragged, blocks, offsets_of
-from neural_smt.io.sorting import sort_numbers
+from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.shards import in_threads
@@ -86,7 +79,7 @@ def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, thr
     """
     flat = network.lattices.flat
     scores = flat.scores(weights[:-1])
-    _, most = level_nodes(flat.node_offsets, flat.arc_offsets, flat.tails, beam)
+    _, most = kernels.level_nodes(flat.node_offsets, flat.arc_offsets, flat.tails, beam)
     work = offsets_of(flat.words.lengths * most[flat.tails])[flat.first_arcs]
 
     def rescore(block: tuple[int, int]) -> Rescored:
@@ -111,10 +104,9 @@ def _rescore_block(
     offsets = flat.arc_offsets[nodes.start : nodes.stop + 1]
     part, offsets = slice(offsets[0], offsets[-1]), offsets - offsets[0]
     tails = writable(flat.tails[part] - np.int32(nodes.start), np.int32)
-    level, most = level_nodes(node_offsets, offsets, tails, beam)
+    level, most = kernels.level_nodes(node_offsets, offsets, tails, beam)
     root_node, _ = sort_numbers(level, int(level.max(initial=-1)) + 1)
-    node_root = np.empty_like(root_node)
-    node_root[root_node] = np.arange(len(root_node), dtype=np.int32)
+    node_root = inverse(root_node)
 
     # What is predicted: the words of all arcs, then the end of each sentence, by the node that it is predicted at.
     places = slice(*flat.words.offsets[[part.start, part.stop]])
@@ -131,12 +123,12 @@ def _rescore_block(
     order, starts = sort_numbers(node_root[at_node[predicted]], len(root_node))
     order = predicted[order]
     sequences = Ragged(np.arange(len(words)), word_offsets).take(order)
-    of_words = words[sequences.values], inputs[sequences.values]
-    tries = build_tries(level[root_node], starts, sequences.offsets, *of_words, scorer.class_of_word)
+    predictions, of_words = Ragged(words[sequences.values], sequences.offsets), inputs[sequences.values]
+    tries = build_tries(level[root_node], starts, predictions, of_words, scorer.class_of_word)
     entries = np.full(len(at_node), -1, dtype=np.int32)
     entries[order] = tries.sequence_entry
     graph = node_offsets, root_node, node_root, offsets, tails
-    arcs = Arcs(*graph, scores[part], word_offsets, words, inputs, entries)
+    arcs = kernels.Arcs(*graph, scores[part], word_offsets, words, inputs, entries)
 
     sentence = np.repeat(np.arange(first, last), np.diff(node_offsets))[root_node]
     walk = scorer.walk(tries, used_links, sentence, most[root_node])
@@ -146,16 +138,16 @@ def _rescore_block(
     for number in range(len(tries.level_roots) - 1):
         roots = int(tries.level_roots[number]), int(tries.level_roots[number + 1])
         before = used
-        used = settle_level(roots, arcs, weight, beam, history, tries, walk.rows, states, before)
+        used = kernels.settle_level(roots, arcs, weight, beam, history, tries, walk.rows, states, before)
         walk.score_level(number, states.row[before:used], states.word[before:used])
-    path, path_offsets, totals, scored = trace_best(arcs, weight, walk.rows, states)
+    path, path_offsets, totals, scored = kernels.trace_best(arcs, weight, walk.rows, states)
     path += np.int32(part.start)
-    return Rescored(Ragged(path, path_offsets), totals, scored, walk.evaluations, best_scores(arcs, walk.rows))
+    return Rescored(Ragged(path, path_offsets), totals, scored, walk.evaluations, kernels.best_scores(arcs, walk.rows))
 
 
-def _new_states(roots: int, most: int) -> States:
+def _new_states(roots: int, most: int) -> kernels.States:
     """Room for so many states; each is that of the start of a sentence until it is written."""
-    return States(
+    return kernels.States(
         first=np.zeros(roots, dtype=np.int64),
         total=np.zeros(most),
         network=np.zeros(most),

@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from neural_smt.decoding.batches import StatefulFeature
+from neural_smt.decoding.model import TranslationModel
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 
@@ -26,3 +28,8 @@ def loader(system: System, name: str) -> Callable[..., Any]:
             raise
         use = "in a search" if name == "feature_of" else "of translations"
         raise UserError(f"{system.file}: a network of kind {kind!r} scores no words {use}; name another one") from None
+
+
+def load_feature(system: System, model: TranslationModel, device: str) -> StatefulFeature | None:
+    """The feature of the network that a system is searched with; None for a system without one."""
+    return loader(system, "feature_of")(system, model, device) if system.content.get("network") else None

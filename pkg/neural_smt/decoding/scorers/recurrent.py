@@ -224,7 +224,7 @@ class RecurrentSearch(StatefulFeature):
 
         scorer = self.feature.scorer
         levels, groups = np.zeros(len(tails), dtype=np.int32), np.append(first, len(order))
-        tries = build_tries(levels, groups, words.offsets, words.values, of_input, scorer.class_of_word)
+        tries = build_tries(levels, groups, words, of_input, scorer.class_of_word)
         walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, used))
         walk.score_only_level(*(part[self.row_of[tails]] for part in self.kept))
         self._remember(walk, order, batch.tails)

@@ -136,7 +136,7 @@ class _Decoder(torch.autograd.Function):
                 there = slice(start - rows, start - rows + alive)
                 before = slice(here.start, here.start + alive)
                 added = inputs[there] + product(contexts[before], weights.context.t(), inputs.dtype).to(inputs.dtype)
-                parts = advanced(added, states[before], None, weights.gates, weights.candidate)
+                parts = advanced(added, states[before], None, (weights.gates, weights.candidate))
                 gates[there], products[there], candidates[there], states[start : start + alive] = parts
         ctx.save_for_backward(*memory, *weights, states, contexts, queries, alphas, gates, candidates, products)
         ctx.sizes, ctx.dtype = sizes, inputs.dtype
@@ -168,7 +168,7 @@ class _Decoder(torch.autograd.Function):
                 kept = states[before], gates[there], candidates[there], products[there]
                 d_old = torch.empty_like(states[before])
                 factors = weights.gates, weights.candidate
-                retreat(d_states[following], kept, factors, dtype, d_inputs[there], None, d_old)
+                retreat(d_states[following], kept, factors, dtype, (d_inputs[there], None, d_old))
                 d_states[before] += d_old
                 d_contexts[before] += product(d_inputs[there], weights.context, dtype)
             d_alpha = torch.bmm(memory.annotations[:size], d_contexts[here, :, None])[:, :, 0]
@@ -226,9 +226,8 @@ def add_gradients(d_energies: Tensor, queries: Tensor, memory: Memory, energy: T
     d_energies: ``[n, L]``, 0 on padding; gradients: of queries, keys and v, in their shapes.
     """
     if _by_kernel(queries, memory.keys, energy):
-        _add_gradients(
-            *map(_array, (d_energies.contiguous(), queries, memory.keys, memory.padding, energy, *gradients))
-        )
+        arrays = d_energies.contiguous(), queries, memory.keys, memory.padding, energy, *gradients
+        _add_gradients(*map(_array, arrays))
         return
     d_queries, d_keys, d_energy = gradients
     for part in _tiles(queries, memory.keys):
@@ -274,15 +273,9 @@ def _energies(
 
 @kernel(**ANY_ORDER)
 def _add_gradients(
-    d_energies: np.ndarray,
-    queries: np.ndarray,
-    keys: np.ndarray,
-    padding: np.ndarray,
-    energy: np.ndarray,
-    d_queries: np.ndarray,
-    d_keys: np.ndarray,
-    d_energy: np.ndarray,
-) -> None:
+    d_energies: np.ndarray, queries: np.ndarray, keys: np.ndarray, padding: np.ndarray, energy: np.ndarray,
+    d_queries: np.ndarray, d_keys: np.ndarray, d_energy: np.ndarray,
+) -> None:  # fmt: skip
     one = np.float32(1)
     for row in range(len(queries)):
         d_queries[row] = 0

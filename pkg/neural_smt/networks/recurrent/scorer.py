@@ -14,19 +14,8 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged, blocks
 from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.recurrent import scorer_primitives as kernels
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.scorer_primitives import (
-    InputLayer,
-    Output,
-    Rows,
-    add_words,
-    class_scores,
-    gather_hidden,
-    hidden_layers,
-    list_prefixes,
-    place_rows,
-    word_scores,
-)
 from neural_smt.networks.recurrent.tries import Tries, build_tries
 from neural_smt.vocabulary import BOS
 
@@ -50,7 +39,7 @@ class RecurrentScorer:
         self.input_hidden = np.ascontiguousarray(weights.get("input_hidden", nothing).T)
         self.input_classes = np.ascontiguousarray(weights["class_output"][:, hidden:].T)
         self.input_words = np.ascontiguousarray(weights["word_output"][:, hidden:].T)
-        self.output = Output(
+        self.output = kernels.Output(
             np.array(weights["word_output"][:, :hidden], order="C"),
             writable(weights.get("direct", nothing), np.float32),
             writable(classes.offsets, np.int64),
@@ -58,31 +47,28 @@ class RecurrentScorer:
             config.direct_order,
         )
 
-    def input_layer(self, tries: Tries, inputs: AuxiliaryInputs | None, chosen: np.ndarray) -> InputLayer:
+    def input_layer(self, tries: Tries, inputs: AuxiliaryInputs | None, chosen: np.ndarray) -> kernels.InputLayer:
         """What the inputs of prefix trees add; chosen: int ``[N]``, which of ``inputs`` each number in the trees means.
 
         Without inputs, all of the trees' numbers are 0.
         """
         if inputs is None or len(self.input_hidden) == 0:
             zeros = np.zeros((1, self.hidden_size), np.float32), np.zeros((1, self.classes), np.float32)
-            return InputLayer(*zeros, np.zeros(0, np.float32), np.full(len(tries.query_pair), -1, np.int64))
+            return kernels.InputLayer(*zeros, np.zeros(0, np.float32), np.full(len(tries.query_pair), -1, np.int64))
         table = self.input_table if inputs.table is None else inputs.table
         rows = inputs.rows[chosen]
-        words, query_words = self._input_words(tries, rows, table)
-        return InputLayer(*self._input_sums(rows, table), words, query_words)
+        return kernels.InputLayer(*self._input_sums(rows, table), *self._input_words(tries, rows, table))
 
     def _input_sums(self, rows: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """F f (float32 ``[N, H]``) and G f of the classes (``[N, C]``): each row of the table is multiplied once."""
         used, number = np.unique(rows, return_inverse=True)
         number = number.reshape(rows.shape)
         vectors = np.ascontiguousarray(table[used], dtype=np.float32)
-        results = []
-        for matrix in (self.input_hidden, self.input_classes):
-            total = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
+        hidden, classes = (np.zeros((len(rows), size), dtype=np.float32) for size in (self.hidden_size, self.classes))
+        for total, matrix in ((hidden, self.input_hidden), (classes, self.input_classes)):
             for slot, part in enumerate(np.split(matrix, rows.shape[1])):
                 total += (vectors @ part)[number[:, slot]]
-            results.append(total)
-        return results[0], results[1]
+        return hidden, classes
 
     def _input_words(self, tries: Tries, rows: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """G f of the words of every distinct pair of a class and an input, and where those of each query start."""
@@ -106,11 +92,11 @@ class RecurrentScorer:
         (int32 ``[n, order - 1]``, changed in place) that the words have joined.
         """
         sums = hidden @ self.recurrent
-        add_words(sums, history, self.embedding, words)
+        kernels.add_words(sums, history, self.embedding, words)
         return sums, history
 
 
-def new_rows(tries: Tries, slots: np.ndarray, most: np.ndarray, hidden: int, width: int) -> Rows:
+def new_rows(tries: Tries, slots: np.ndarray, most: np.ndarray, hidden: int, width: int) -> kernels.Rows:
     """Room for what prefix trees hold; slots: int32 ``[G]``, of each root; most: the same, as many as there may be;
     hidden, width: numbers of h and words of the history that each row keeps.
 
@@ -118,15 +104,9 @@ def new_rows(tries: Tries, slots: np.ndarray, most: np.ndarray, hidden: int, wid
     """
     pairs = 1 + int(most[tries.pair_root].sum())
     entries = int(most[tries.pair_root[tries.query_pair[tries.entry_query]]].sum())
-    rows = Rows(
-        slots,
-        np.zeros(len(tries.prefix_entry), dtype=np.int64),
-        np.zeros(len(tries.pair_root), dtype=np.int64),
-        np.zeros(len(tries.entry_word), dtype=np.int64),
-        np.empty((pairs, hidden), dtype=np.float32),
-        np.empty((pairs, width), dtype=np.int32),
-        np.empty(entries, dtype=np.float64),
-    )
+    parts = tries.prefix_entry, tries.pair_root, tries.entry_word
+    states = np.empty((pairs, hidden), dtype=np.float32), np.empty((pairs, width), dtype=np.int32)
+    rows = kernels.Rows(slots, *(np.zeros(len(part), dtype=np.int64) for part in parts), *states, np.empty(entries))
     rows.hidden[0], rows.history[0] = 0, BOS
     return rows
 
@@ -137,7 +117,7 @@ class Walk(ABC):
     The slots that a root has are written to ``rows.slots`` before its level is scored.
     """
 
-    def __init__(self, tries: Tries, rows: Rows):
+    def __init__(self, tries: Tries, rows: kernels.Rows):
         self.tries = tries
         self.rows = rows
         self.used = (1, 0)
@@ -166,7 +146,7 @@ class Walk(ABC):
                 rows.prefix_row[slice(*prefixes)] = np.concatenate([[0], ends[:-1]])
             else:
                 guess = max(1, prefixes[1] - prefixes[0])
-                states = self._after(*list_prefixes(tries, rows, prefixes, guess))
+                states = self._after(*kernels.list_prefixes(tries, rows, prefixes, guess))
             self._score_batch(batch, states)
 
     @abstractmethod
@@ -185,7 +165,7 @@ class Walk(ABC):
         pairs, queries = self.bounds(tries.pair_batches, batch), self.bounds(tries.query_batches, batch)
         entries = int(tries.entry_offsets[queries[0]]), int(tries.entry_offsets[queries[1]])
         if pairs[0] < pairs[1]:
-            self.used = place_rows(tries, self.rows, pairs, entries, self.used)
+            self.used = kernels.place_rows(tries, self.rows, pairs, entries, self.used)
         return pairs, queries, entries, first
 
     @staticmethod
@@ -199,7 +179,9 @@ class RecurrentWalk(Walk):
     (one each when not given).
     """
 
-    def __init__(self, scorer: RecurrentScorer, tries: Tries, inputs: InputLayer, most: np.ndarray | None = None):
+    def __init__(
+        self, scorer: RecurrentScorer, tries: Tries, inputs: kernels.InputLayer, most: np.ndarray | None = None
+    ):
         slots = np.ones(int(tries.level_roots[-1]), dtype=np.int32)
         width = scorer.output.direct_order - 1
         super().__init__(tries, new_rows(tries, slots, slots if most is None else most, scorer.hidden_size, width))
@@ -215,18 +197,18 @@ class RecurrentWalk(Walk):
         self._score_batches(0, self.scorer.advance(hidden, history, words))
 
     def _after(self, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.scorer.advance(*gather_hidden(self.rows, sources), words)
+        return self.scorer.advance(*kernels.gather_hidden(self.rows, sources), words)
 
     def _score_batch(self, batch: int, states: tuple[np.ndarray, np.ndarray]) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
         pairs, queries, _, first = self.place(batch)
         if pairs[0] == pairs[1]:
             return
-        hidden_layers(tries, rows, pairs, *states, self.inputs)
+        kernels.hidden_layers(tries, rows, pairs, *states, self.inputs)
         logits = rows.hidden[first : self.used[0]] @ scorer.class_hidden
         normalisers = np.empty(len(logits), dtype=np.float32)
-        class_scores(tries, rows, pairs, self.inputs, scorer.output, logits, normalisers)
-        word_scores(tries, rows, queries, first, self.inputs, scorer.output, logits, normalisers)
+        kernels.class_scores(tries, rows, pairs, self.inputs, scorer.output, logits, normalisers)
+        kernels.word_scores(tries, rows, queries, first, self.inputs, scorer.output, logits, normalisers)
 
 
 ROWS = 1 << 16
@@ -265,17 +247,12 @@ def score_sequences(
         part, places = slice(*first[[group, stop]]), slice(*ends[[group, stop]])
         chosen = np.zeros(places.stop - places.start, np.int64) if numbers is None else numbers[places]
         of_word, of_input = distinct_inputs(inputs, chosen)
-        tries = build_tries(
-            np.zeros(stop - group, dtype=np.int32),
-            first[group : stop + 1] - part.start,
-            words.offsets[part.start : part.stop + 1] - places.start,
-            writable(words.values[places], np.int32),
-            of_word,
-            scorer.class_of_word,
-            shared,
-        )
+        roots, groups = stop - group, first[group : stop + 1] - part.start
+        offsets = words.offsets[part.start : part.stop + 1] - places.start
+        sequences = Ragged(writable(words.values[places], np.int32), offsets)
+        levels = np.zeros(roots, dtype=np.int32)
+        tries = build_tries(levels, groups, sequences, of_word, scorer.class_of_word, shared)
         walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, of_input))
-        roots = stop - group
         walk.score_level(0, np.zeros(roots, dtype=np.int64), np.full(roots, BOS, dtype=np.int32))
         filled = tries.sequence_entry >= 0
         scores[part][filled] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]

@@ -112,14 +112,9 @@ def _add_direct(
 
 @kernel(**ANY_ORDER)
 def class_scores(
-    tries: Tries,
-    rows: Rows,
-    pairs: tuple[int, int],
-    inputs: InputLayer,
-    output: Output,
-    logits: np.ndarray,
+    tries: Tries, rows: Rows, pairs: tuple[int, int], inputs: InputLayer, output: Output, logits: np.ndarray,
     normalisers: np.ndarray,
-) -> None:
+) -> None:  # fmt: skip
     """Complete the class logits (V h, float32 ``[n, C]``, a row per slot of the pairs); write ln of their sums."""
     places = np.empty(output.direct_order, np.int64)
     for pair in range(*pairs):
@@ -156,15 +151,9 @@ def _products(matrix: np.ndarray, first: int, count: int, vector: np.ndarray, re
 
 @kernel(**ANY_ORDER)
 def word_scores(
-    tries: Tries,
-    rows: Rows,
-    queries: tuple[int, int],
-    first_row: int,
-    inputs: InputLayer,
-    output: Output,
-    class_logits: np.ndarray,
-    normalisers: np.ndarray,
-) -> None:
+    tries: Tries, rows: Rows, queries: tuple[int, int], first_row: int, inputs: InputLayer, output: Output,
+    class_logits: np.ndarray, normalisers: np.ndarray,
+) -> None:  # fmt: skip
     """ln p of all entries of a range of queries; class_logits, normalisers: as ``class_scores`` left them, whose first
     row is ``first_row`` of the pairs.
     """

@@ -9,26 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.jit import kernel
 
 
 @kernel
 def grow_branches(
-    first: np.ndarray,
-    offsets: np.ndarray,
-    words: np.ndarray,
-    inputs: np.ndarray,
-    class_of_word: np.ndarray,
-    shared: bool,
+    first: np.ndarray, sequences: Lists, inputs: np.ndarray, class_of_word: np.ndarray, shared: bool
 ) -> tuple[np.ndarray, ...]:
     """The parts of prefix trees as they come: int32 arrays, a row per part.
 
-    first: int64 [G + 1], the sequences of each root; offsets: int64 [n + 1], words and inputs of each sequence; words,
-    inputs: int32; shared: whether what is equal is one (otherwise every sequence is a branch of its own).
+    first: int64 [G + 1], the sequences of each root; sequences: n of words, int32; inputs: int32, of each word; shared:
+    whether what is equal is one (otherwise every sequence is a branch of its own).
     Returns depth [X] and entry [X] of prefixes (-1: a root), root [P], prefix [P] and input [P] of pairs, pair [Q] and
     class [Q] of queries, query [E] and word [E] of entries, and [n]: the last entry of each sequence (-1: it is empty).
     """
+    words, offsets = sequences
     roots, most = len(first) - 1, len(words)
     depth, entry_of = np.empty(roots + most, np.int32), np.empty(roots + most, np.int32)
     root_of, prefix_of, input_of = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int32)
@@ -115,23 +112,16 @@ class Tries(NamedTuple):
 
 
 def build_tries(
-    levels: np.ndarray,
-    first: np.ndarray,
-    offsets: np.ndarray,
-    words: np.ndarray,
-    inputs: np.ndarray,
-    class_of_word: np.ndarray,
-    shared: bool = True,
+    levels: np.ndarray, first: np.ndarray, words: Ragged, inputs: np.ndarray, classes: np.ndarray, shared: bool = True
 ) -> Tries:
     """The trees of sequences that start at roots.
 
-    levels: int32 ``[G]``, rising from 0, the level of each root; first: int64 ``[G + 1]``, its sequences; offsets:
-    int64 ``[n + 1]``, the words of each sequence; words, inputs: int32, the words to be predicted and the number of the
-    input of each; class_of_word: int32 ``[V]``; shared: whether common prefixes are computed once.
+    levels: int32 ``[G]``, rising from 0, the level of each root; first: int64 ``[G + 1]``, its sequences; words: int32
+    ``Ragged`` of n sequences to be predicted; inputs: int32, the number of the input of each word; classes: int32
+    ``[V]``, of each word; shared: whether common prefixes are computed once.
     """
-    depth, entry, root, prefix, input_, pair, class_, query, word, last = grow_branches(
-        first, offsets, words, inputs, class_of_word, shared
-    )
+    branches = grow_branches(first, words.arrays, inputs, classes, shared)
+    depth, entry, root, prefix, input_, pair, class_, query, word, last = branches
     prefix_level = np.concatenate([levels, np.zeros(len(depth) - len(levels), np.int32)])
     prefix_level[prefix] = levels[root]  # every prefix but a bare root has a pair
     count = int(levels[-1]) + 1 if len(levels) else 0
@@ -144,7 +134,7 @@ def build_tries(
     prefix_order, prefix_batches = sort_numbers(prefix_batch, batches)
     pair_batch = prefix_batch[prefix]
     pair_order, pair_batches = sort_numbers(pair_batch, batches)
-    by_class, _ = sort_numbers(class_, int(class_of_word.max()) + 1)
+    by_class, _ = sort_numbers(class_, int(classes.max()) + 1)
     query_order, query_batches = sort_numbers(pair_batch[pair[by_class]], batches)
     query_order = by_class[query_order]
     query_place = inverse(query_order)
