@@ -153,7 +153,9 @@ def outcome(reader: Reader, good: str, names: list[str]) -> tuple[str, str]:
             last = traceback.extract_tb(error.__traceback__)[-1]
             return "fault", f"{type(error).__name__}: {str(error)[:100]} ({Path(last.filename).name}:{last.lineno})"
         clean = told.isprintable() and len(told) <= LONGEST and "\n" not in str(error)
-        named = isinstance(error, OSError) or any(name in told for name in [*names, "no such file"])
+        named = isinstance(error, OSError) or any(
+            name in told for name in [*names, "no such file", "language model LM0"]
+        )
         return ("refused", told) if clean and named else ("fault", f"no sentence that names a file: {told}")
 
 
