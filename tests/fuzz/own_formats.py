@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from attention_world import save_dictionary
-from fuzzer import Reader
+from fuzzer import FORGED, Reader
 from moses_folder import write_model
 from network_cases import CPU
 from recurrent_world import linked_lattices
@@ -222,7 +222,7 @@ ARRAYS: list[tuple[str, Callable[[Path], Any], Callable[[Path], Any]]] = [
 
 READERS = [
     *(Reader(name, write, read, checked=True) for name, write, read in ARRAYS),
-    *(Reader(f"{name}, forged", write, read) for name, write, read in ARRAYS),
+    *(Reader(f"{name}{FORGED}", write, read) for name, write, read in ARRAYS),
     Reader("compiled model of Moses", write_compiled, compiled, checked=True),
     *(network(name, model) for name, model in MODELS.items()),
 ]
