@@ -158,8 +158,6 @@ def outcome(reader: Reader, good: str, names: list[str]) -> tuple[str, str]:
         clean = told.isprintable() and len(told) <= LONGEST and "\n" not in str(error)
         named = isinstance(error, OSError) or any(name in told for name in [*names, "no such file"])
         named |= reader.name.endswith(FORGED)  # where all of it together is at fault
-            name in told for name in [*names, "no such file"]
-        )
         return ("refused", told) if clean and named else ("fault", f"no sentence that names a file: {told}")
 
 
