@@ -27,9 +27,7 @@ META = {"rows": 4, "words": ["é", '"']}
 
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("small", [0, 1 << 20])
-def test_arrays_are_read_as_they_were_written(
-    tmp_path: Path, mapped: bool, small: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrays_are_read_as_written(tmp_path: Path, mapped: bool, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SMALL", small)
     write_arrays(tmp_path / "a", SOME, META)
     found = read_arrays(tmp_path / "a", mapped=mapped)
@@ -72,9 +70,7 @@ def test_every_flipped_bit_and_every_missing_byte_is_noticed(tmp_path: Path) -> 
             read_arrays(path)
 
 
-def test_large_files_that_were_right_are_trusted_until_they_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_files_that_were_right_are_trusted_until_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STAMPED", 100)
     path = tmp_path / "a"
     write_arrays(path, {"x": np.zeros(100)})
@@ -121,7 +117,8 @@ def outer() -> Outer:
     return Outer(Ragged.from_lists([[0], [9, 1]]), links, offsets, scores, weights, kinds, inner)
 
 
-CHANGES: list[tuple[str, Callable[[np.ndarray], np.ndarray], str]] = [
+Change = Callable[[np.ndarray], np.ndarray]
+CHANGES: list[tuple[str, Change, str | None]] = [
     ("lists.values", lambda a: a.astype(np.int64), r"'lists.values' is int64 \[3\], not int32 \[S\] < V"),
     ("lists.values", lambda a: a - 1, r"values of 'lists.values' are not int32 \[S\] < V, where V is 10"),
     ("lists.values", lambda a: a + 1, "values of 'lists.values' are not"),
@@ -142,9 +139,7 @@ CHANGES: list[tuple[str, Callable[[np.ndarray], np.ndarray], str]] = [
 
 
 @pytest.mark.parametrize(("name", "change", "told"), CHANGES)
-def test_layouts_of_records(
-    tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray], told: str | None
-) -> None:
+def test_layouts_of_records(tmp_path: Path, name: str, change: Change, told: str | None) -> None:
     write_record(tmp_path / "r", outer())
     assert load_record(Outer, tmp_path / "r", V=10).inner.counts.tolist() == [[0, 0]] * 3
     arrays = read_arrays(tmp_path / "r" / FILE)

@@ -46,9 +46,8 @@ def audit(repository: Path, *arguments: object) -> subprocess.CompletedProcess[s
 
 
 def lock(folder: Path, **versions: str) -> Path:
-    (folder / "lock").write_text(
-        "# locked\n" + "".join(f"{name}=={version}\n" for name, version in versions.items()), encoding="utf-8"
-    )
+    lines = ["# locked", *(f"{name}=={version}" for name, version in versions.items())]
+    (folder / "lock").write_text("\n".join(lines), encoding="utf-8")
     return folder / "lock"
 
 
@@ -77,10 +76,8 @@ def test_other_versions_than_the_locked_ones_fail(repository: Path, tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize(("options", "status"), [((), 0), (("--required",), 1)])
-def test_an_audit_without_a_database_says_so(
-    repository: Path, tmp_path: Path, options: tuple[str, ...], status: int
-) -> None:
+@pytest.mark.parametrize(("options", "status"), [([], 0), (["--required"], 1)])
+def test_an_audit_without_a_database_says_so(repository: Path, tmp_path: Path, options: list[str], status: int) -> None:
     address = "http://127.0.0.1:1/v1/query"
     done = audit(repository, "--lock", lock(tmp_path, pooch=installed("pooch")), "--osv-url", address, *options)
     assert (done.returncode, done.stdout) == (status, "")

@@ -8,14 +8,12 @@ encoder-decoder with another description. ``$NAME`` stands for one of the file's
 """
 
 import gzip
-import io
 import json
 import pickle
 import re
 import shlex
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from published_archives import made
 
 from neural_smt.cli import main
 from neural_smt.errors import program
@@ -37,11 +36,8 @@ CHECK = "check --configfile {repository}/experiments/tiny.yaml mine.yaml --snake
 FOLDER = Path(__file__).parent
 BASE = yaml.safe_load((FOLDER / "bad_models.yaml").read_text(encoding="utf-8"))["base"]
 DIGEST = Vocabulary(["<unk>", "<s>", "</s>", "a"], [0, 0, 0, 2]).digest
-NETWORK = {
-    "network": "encoder_decoder",
-    "config": BASE["network"],
-    "vocabularies": {"source": DIGEST, "target": DIGEST},
-}
+DIGESTS = {"source": DIGEST, "target": DIGEST}
+NETWORK = {"network": "encoder_decoder", "config": BASE["network"], "vocabularies": DIGESTS}
 
 
 def other_weights() -> bytes:
@@ -51,22 +47,12 @@ def other_weights() -> bytes:
         return (Path(folder) / "weights").read_bytes()
 
 
-def archive() -> bytes:
-    """A tar archive of a text, a link, and a text that would leave the folder."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as tar:
-        for name, content in (("d/a.fr", b"un\n"), ("d/pipe", None), ("../up.fr", b"deux\n")):
-            entry = tarfile.TarInfo(name)
-            if content is None:
-                entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
-            entry.size = len(content or b"")
-            tar.addfile(entry, io.BytesIO(content or b""))
-    return stream.getvalue()
-
+ARCHIVE = made("a.tgz", {"d/a.fr": "un\n", "d/pipe": ["SYMTYPE", "/etc/passwd"], "../up.fr": "deux\n"})
+"""A text, a link, and a text that would leave the folder."""
 
 CONTENTS = {
-    "$archive": archive(),
-    "$archive_cut_off": archive()[:-30],
+    "$archive": ARCHIVE,
+    "$archive_cut_off": ARCHIVE[:-30],
     "$gzip_cut_off": gzip.compress(b"one\n" * 9)[:-9],
     "$gzip_page": gzip.compress(b"<html><title>Log in</title></html>"),
     "$german": b"".join(b"%d a b c d\n" % number for number in range(300)),
@@ -169,12 +155,7 @@ def test_each_mistake_gets_its_sentence(
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["name"] in AS_PROCESSES], ids=lambda row: row["name"])
 def test_typed_for_real_it_is_the_same(row: Row, repository: Path, written: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "neural_smt", *arguments(row, repository)],
-        cwd=written,
-        env={"PYTHONPATH": str(PACKAGE.parent), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "neural_smt", *arguments(row, repository)]
+    environment = {"PYTHONPATH": str(PACKAGE.parent), "PATH": ""}
+    done = subprocess.run(command, cwd=written, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence(row, repository))

@@ -25,13 +25,8 @@ def example(
 
 
 def test_invoke_turns_strings_into_paths() -> None:
-    assert invoke(example, {"text": "a", "many": ["b", "c"], "size": 3}) == (
-        Path("a"),
-        None,
-        [Path("b"), Path("c")],
-        3,
-        "cpu",
-    )
+    found = invoke(example, {"text": "a", "many": ["b", "c"], "size": 3})
+    assert found == (Path("a"), None, [Path("b"), Path("c")], 3, "cpu")
     assert invoke(example, {"text": "a", "extra": [], "many": "b"})[1:3] == (None, [Path("b")])
 
 
@@ -95,25 +90,15 @@ def test_options_follow_the_annotations(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_step_runs_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("b a b\n")
-    status = main(
-        ["corpus", "build_vocabulary", "--texts", str(tmp_path / "a.txt"), "--output", str(tmp_path / "v.tsv")]
-    )
-    assert status == 0
+    options = ["--texts", str(tmp_path / "a.txt"), "--output", str(tmp_path / "v.tsv")]
+    assert main(["corpus", "build_vocabulary", *options]) == 0
     assert Vocabulary.load(tmp_path / "v.tsv").words[3:] == ["b", "a"]
 
 
 def test_reached_files_follow_imports_without_running_them() -> None:
     names = [str(path.relative_to(PACKAGE)) for path in reached_files("neural_smt.vocabulary")]
-    assert names == [
-        "__init__.py",
-        "errors.py",
-        "errors.yaml",
-        "io/__init__.py",
-        "io/files.py",
-        "io/ragged.py",
-        "io/temporaries.py",
-        "vocabulary.py",
-    ]
+    io = [f"io/{name}.py" for name in ("__init__", "files", "ragged", "temporaries")]
+    assert names == ["__init__.py", "errors.py", "errors.yaml", *io, "vocabulary.py"]
     assert PACKAGE / "jit.py" in reached_files("neural_smt.phrases.steps")
     assert PACKAGE / "corpus" / "grammar" / "words" / "nouns.tsv" in reached_files("neural_smt.corpus.steps")
     assert PACKAGE / "report" / "templates" / "map.js" in reached_files("neural_smt.analysis.maps")
@@ -131,9 +116,8 @@ def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines:
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": ""}
     code = "import logging; logging.basicConfig(level=20, format='%(message)s'); from neural_smt.jit import mix; mix(1)"
     for expected in lines:
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True
-        )
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
         said = [fnmatch(line, f"{pattern}*") for line, pattern in zip(done.stderr.splitlines(), expected, strict=True)]
         assert done.returncode == 0 and all(said), done.stderr
 
@@ -155,24 +139,10 @@ def test_imports_are_those_that_python_finds() -> None:
 
 
 # Pipeline order, but for two: selection scores text with language models, and analysis draws with the report's means.
-IMPORT_ORDER = (
-    "corpus",
-    "language_model",
-    "selection",
-    "alignment",
-    "phrases",
-    "shortlist",
-    "vocabulary_selection",
-    "networks",
-    "representations",
-    "training",
-    "rescoring",
-    "decoding",
-    "tuning",
-    "evaluation",
-    "report",
-    "analysis",
-)
+IMPORT_ORDER = [
+    "corpus", "language_model", "selection", "alignment", "phrases", "shortlist", "vocabulary_selection", "networks",
+    "representations", "training", "rescoring", "decoding", "tuning", "evaluation", "report", "analysis",
+]  # fmt: skip
 
 
 def test_stages_know_only_the_stages_before_them() -> None:
@@ -182,10 +152,8 @@ def test_stages_know_only_the_stages_before_them() -> None:
         folder = PACKAGE / stage
         for file in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]:
             module = ".".join(["neural_smt", *file.relative_to(PACKAGE).with_suffix("").parts])
-            reached = {
-                path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-                for path in reached_files(module.removesuffix(".__init__"))
-            }
+            paths = reached_files(module.removesuffix(".__init__"))
+            reached = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in paths}
             assert not reached & later, f"{file.relative_to(PACKAGE)} reaches {sorted(reached & later)}"
 
 

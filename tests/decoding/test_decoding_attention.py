@@ -5,20 +5,11 @@ vocabularies that grow where it finds no finished translation.
 from dataclasses import replace
 from itertools import chain
 
+import attention_world as toys
 import numpy as np
 import pytest
 import torch
-from attention_world import (
-    CPU,
-    attention,
-    decoding_settings,
-    everything,
-    lively,
-    log_probabilities,
-    random_sentences,
-    random_sets,
-    toy,
-)
+from attention_world import CPU, decoding_settings, lively, random_sentences, toy
 from candidates import whole_sets
 
 from neural_smt.decoding.attention.results import Hypothesis, strongest
@@ -43,8 +34,8 @@ def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise
     settings = ALL.replace(normalise=normalise)
     found = beam_search(network, Ragged.from_lists(sources), settings, sets)
     for source, words, hypotheses in zip(sources, own, found, strict=True):
-        targets = everything(words.tolist() if limited else list(range(7)), len(source) + 2)
-        scores = log_probabilities(network, source, targets, words if limited else None)
+        targets = toys.everything(words.tolist() if limited else list(range(7)), len(source) + 2)
+        scores = toys.log_probabilities(network, source, targets, words if limited else None)
         ranked = scores / [len(target) + 1 for target in targets] if normalise else scores
         order = np.argsort(-ranked)
         assert [tuple(hypothesis.words.tolist()) for hypothesis in hypotheses] == [targets[n] for n in order]
@@ -69,7 +60,7 @@ def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]],
 def test_what_is_found_depends_neither_on_the_batch_nor_on_the_order(limited: bool) -> None:
     network = lively().float()
     source = random_sentences(30, 20)
-    sets = random_sets(30, 400) if limited else None
+    sets = toys.random_sets(30, 400) if limited else None
     settings = decoding_settings(beam=5)
     expected = beam_search(network, source, settings, sets)
     assert len({tuple(hypotheses[0].words.tolist()) for hypotheses in expected}) > 8
@@ -87,7 +78,7 @@ def test_words_look_where_the_attention_recomputed_is_largest() -> None:
     for sentence, hypotheses in zip(source, beam_search(network, source, decoding_settings()), strict=True):
         for hypothesis in hypotheses:
             if len(hypothesis.words):
-                alpha = attention(network, sentence, hypothesis.words)
+                alpha = toys.attention(network, sentence, hypothesis.words)
                 assert hypothesis.looked_at.tolist() == alpha.argmax(1).tolist()
                 assert hypothesis.aligned.tolist() == alpha[:, :-1].argmax(1).tolist()
                 looked += (hypothesis.looked_at == len(sentence)).tolist()
@@ -221,7 +212,7 @@ def test_rows_times_the_matrix_of_their_sentence() -> None:
 @pytest.mark.parametrize("limited", [False, True])
 def test_cuda_finds_what_the_cpu_finds(limited: bool) -> None:
     network, source = lively(), random_sentences(30, 20)
-    sets = random_sets(30, 400) if limited else None
+    sets = toys.random_sets(30, 400) if limited else None
     expected = beam_search(network, source, decoding_settings(), sets)
     assert_same(beam_search(network.to("cuda"), source, decoding_settings(), sets), expected, atol=1e-9)
 

@@ -5,20 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import attention_world as toys
 import numpy as np
 import pytest
 import torch
-from attention_world import (
-    KNOWN,
-    TARGET,
-    lively,
-    log_probabilities,
-    misfits,
-    random_sentences,
-    random_sets,
-    save_sets,
-    small_network,
-)
+from attention_world import KNOWN, TARGET
 from candidates import whole_sets
 from refusals import check_refused
 from tiny_models import change_system, save_reranker, score_in_shards
@@ -67,7 +58,7 @@ def one_by_one(
     """log p of each translation from the network's own pass over that pair alone."""
     own = [None if sets is None else np.unique(sets.of(sentence)).astype(np.int64) for sentence in range(len(source))]
     pairs = zip(owner, targets, strict=True)
-    return [log_probabilities(network, source[o].tolist(), [tuple(ids.tolist())], own[o])[0] for o, ids in pairs]
+    return [toys.log_probabilities(network, source[o].tolist(), [tuple(ids.tolist())], own[o])[0] for o, ids in pairs]
 
 
 def material(count: int, limited: bool) -> tuple[AttentionNetwork, Ragged, Ragged, np.ndarray, CandidateSets | None]:
@@ -76,8 +67,8 @@ def material(count: int, limited: bool) -> tuple[AttentionNetwork, Ragged, Ragge
     """
     targets, owner = lists(count)
     of_word = np.repeat(owner, targets.lengths)
-    sets = with_words(random_sets(count, 400), targets.values, of_word) if limited else None
-    return lively(), random_sentences(count, 20), targets, owner, sets
+    sets = with_words(toys.random_sets(count, 400), targets.values, of_word) if limited else None
+    return toys.lively(), toys.random_sentences(count, 20), targets, owner, sets
 
 
 @pytest.mark.parametrize("limited", [False, True])
@@ -91,7 +82,7 @@ def test_scores_are_those_of_the_pairs_one_by_one(limited: bool) -> None:
     if sets is not None:
         for sentence in range(25):
             listed = {word for row in np.flatnonzero(owner == sentence) for word in targets[row].tolist()}
-            assert set(sets.of(sentence).tolist()) == set(random_sets(25, 400).of(sentence).tolist()) | listed
+            assert set(sets.of(sentence).tolist()) == set(toys.random_sets(25, 400).of(sentence).tolist()) | listed
         whole = whole_sets(Ragged.from_lists([sets.of(row) for row in range(len(sets))]), 400)
         np.testing.assert_allclose(scores(network, source, targets, owner, whole), found, rtol=1e-11)
 
@@ -118,7 +109,7 @@ def test_scores_depend_neither_on_the_batch_nor_on_the_order(limited: bool) -> N
 
 
 def test_prefixes_and_equal_translations_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = lively()
+    network = toys.lively()
     rows: list[int] = []
     look = network.look
     monkeypatch.setattr(network, "look", lambda states, *rest: rows.append(len(states)) or look(states, *rest))
@@ -140,7 +131,7 @@ def test_bfloat16_is_near(limited: bool) -> None:
 
 def test_nothing_to_score() -> None:
     none = np.zeros(0, dtype=np.int64)
-    assert scores(lively(), random_sentences(4, 20), Ragged.from_lists([]), none).tolist() == []
+    assert scores(toys.lively(), toys.random_sentences(4, 20), Ragged.from_lists([]), none).tolist() == []
 
 
 @pytest.mark.gpu
@@ -165,7 +156,7 @@ def world(tmp_path: Path) -> dict[str, Any]:
         for n, (sentence, words) in enumerate(LISTS)
     ]
     write_entries(tmp_path / "nbest", entries)
-    Trained(small_network(), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(toys.small_network(), KNOWN, TARGET).save(tmp_path / "model")
     system = save_reranker(tmp_path / "system", tmp_path, network={"kind": "attention", "model": tmp_path / "model"})
     return {"system": system} | {name: tmp_path / name for name in ("nbest", "text", "output")}
 
@@ -178,11 +169,11 @@ def score_world(world: dict[str, Any], **options: Any) -> list[float]:
 
 def expected_scores(own: Sequence[np.ndarray] | None = None, listed: Sequence[tuple[int, str]] = LISTS) -> list[float]:
     """Each pair alone; own: the target words of each sentence."""
-    made, found = small_network().double(), []
+    made, found = toys.small_network().double(), []
     for sentence, words in listed:
         source, target = KNOWN.ids(TEXT[sentence].split()).tolist(), tuple(TARGET.ids(words.split()).tolist())
         ids = None if own is None else own[sentence]
-        found.append(log_probabilities(made, source, [target], ids)[0] if words or source else 0.0)
+        found.append(toys.log_probabilities(made, source, [target], ids)[0] if words or source else 0.0)
     return found
 
 
@@ -198,7 +189,7 @@ def test_lists_get_one_more_feature_and_stay_as_they_are(world: dict[str, Any]) 
 
 def sets_of(folder: Path) -> Path:
     """UNK and EOS for each line, and "house" for the second and the last."""
-    return save_sets(folder, [[UNK, EOS], [UNK, EOS, 4], [UNK, EOS, 4]], TEXT)
+    return toys.save_sets(folder, [[UNK, EOS], [UNK, EOS, 4], [UNK, EOS, 4]], TEXT)
 
 
 def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: dict[str, Any], tmp_path: Path) -> None:
@@ -226,7 +217,7 @@ def test_shards_score_as_the_whole(world: dict[str, Any], tmp_path: Path, monkey
 
 
 def test_sets_that_do_not_belong_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
-    for message, candidates in misfits(tmp_path, TEXT).items():
+    for message, candidates in toys.misfits(tmp_path, TEXT).items():
         check_refused(message, score_lists, **world, candidates=candidates)
     assert not world["output"].exists()
 

@@ -4,21 +4,10 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import attention_world as toys
 import numpy as np
 import pytest
-from attention_world import (
-    KNOWN,
-    TARGET,
-    attention,
-    decoding_settings,
-    log_probabilities,
-    misfits,
-    random_network,
-    save_dictionary,
-    save_sets,
-    save_translator,
-    small_network,
-)
+from attention_world import KNOWN, TARGET
 from candidates import whole_sets
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +39,7 @@ DICTIONARY = {"Haus": "building", "rot": "red", "Berlin": "the"}
 def write_tables(folder: Path) -> dict[str, Path]:
     """Word translations: Haus is building (twice) and house (once); rot is red; Berlin is the."""
     pairs = [("Haus", "building"), ("Haus", "building"), ("Haus", "house"), ("rot", "red"), ("Berlin", "the")]
-    save_dictionary(folder / "lexical", pairs, WIDER, TABLE_TARGET)
+    toys.save_dictionary(folder / "lexical", pairs, WIDER, TABLE_TARGET)
     WIDER.save(folder / "source")
     TABLE_TARGET.save(folder / "target")
     names = {"lexical": "lexical", "source_vocabulary": "source", "target_vocabulary": "target"}
@@ -59,10 +48,10 @@ def write_tables(folder: Path) -> dict[str, Path]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> dict[str, Any]:
-    Trained(small_network(ending=2.0), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(toys.small_network(ending=2.0), KNOWN, TARGET).save(tmp_path / "model")
     write_lines(tmp_path / "text", SOURCE)
     paths = {name: tmp_path / name for name in ("text", "output", "statistics")}
-    return paths | {"system": save_translator(tmp_path / "system", tmp_path / "model", beam=5)}
+    return paths | {"system": toys.save_translator(tmp_path / "system", tmp_path / "model", beam=5)}
 
 
 def translate(world: dict[str, Any], settings: dict[str, Any], **further: Any) -> None:
@@ -73,14 +62,14 @@ def translate(world: dict[str, Any], settings: dict[str, Any], **further: Any) -
 
 def sets_of(folder: Path, lines: list[str]) -> Path:
     """Sets of UNK, EOS, and one word, in turn, for each line."""
-    return save_sets(folder, [[UNK, EOS, 3 + number % 4] for number in range(len(lines))], lines)
+    return toys.save_sets(folder, [[UNK, EOS, 3 + number % 4] for number in range(len(lines))], lines)
 
 
 def test_translations_lists_alignment_and_statistics_belong_together(world: dict[str, Any], tmp_path: Path) -> None:
     files = {"alignment": tmp_path / "links", "nbest": tmp_path / "nbest"}
     translate_attention(**world, **files, nbest_size=3)
     best, links, entries = read_lines(world["output"]), read_lines(files["alignment"]), read_nbest(files["nbest"])
-    made, sources = small_network(ending=2.0).double(), KNOWN.encode_words(SOURCE)
+    made, sources = toys.small_network(ending=2.0).double(), KNOWN.encode_words(SOURCE)
     assert best[1] == links[1] == ""
     for number, line in enumerate(best):
         lists = [entry for entry in entries if entry.sentence == number]
@@ -91,12 +80,12 @@ def test_translations_lists_alignment_and_statistics_belong_together(world: dict
             continue
         for entry in lists:
             target = TARGET.ids(entry.tokens)
-            expected = log_probabilities(made, sources[number].tolist(), [target.tolist()])[0]
+            expected = toys.log_probabilities(made, sources[number].tolist(), [target.tolist()])[0]
             assert entry.features["Attention0"] == pytest.approx([expected], rel=1e-4)
             assert entry.score == pytest.approx(expected / (len(target) + 1), rel=1e-4)
         looked = []
         if line:
-            alpha = attention(made, sources[number], TARGET.ids(line.split()))
+            alpha = toys.attention(made, sources[number], TARGET.ids(line.split()))
             looked = [f"{i}-{j}" for j, i in enumerate(alpha.argmax(1)) if i < len(sources[number])]
         assert links[number].split() == looked
     statistics = AttentionStatistics.load(world["statistics"]).summarise()
@@ -144,7 +133,7 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
 def test_sentences_that_do_not_end_are_named_and_their_sets_grow(
     world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Trained(small_network(ending=-1e30), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(toys.small_network(ending=-1e30), KNOWN, TARGET).save(tmp_path / "model")
     settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1}
     with caplog.at_level(logging.WARNING):
         translate(world, settings)
@@ -172,7 +161,7 @@ def test_unknown_words_are_replaced_where_they_look() -> None:
     # the last word looks at the end symbol most, and after it at "Haus"
     looked_at, aligned = np.array([1, 0, 2, 3, 4, 5, 6]), np.array([1, 0, 2, 3, 4, 5, 0])
     hypothesis = Hypothesis(words, -1.0, looked_at, aligned, complete=True)
-    model, plain = Trained(small_network(), KNOWN, TARGET), decoding_settings().replace(replace_unknown=False)
+    model, plain = Trained(toys.small_network(), KNOWN, TARGET), toys.decoding_settings().replace(replace_unknown=False)
     assert Translator(model, plain).tokens(hypothesis, source) == ["<unk>", "the", *["<unk>"] * 5]
     for heuristic, expected in enumerate(
         (
@@ -195,7 +184,7 @@ def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("heuristic", [0, 1, 2])
 def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, heuristic: int) -> None:
-    made = small_network(unknown=3.0, ending=2.0)
+    made = toys.small_network(unknown=3.0, ending=2.0)
     Trained(made, KNOWN, TARGET).save(tmp_path / "model")
     translate_attention(**world)
     plain = [line.split() for line in read_lines(world["output"])]
@@ -205,7 +194,7 @@ def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, 
     count = 0
     for sentence, before, after in zip(SOURCE, plain, replaced, strict=True):
         if before:
-            alpha = attention(made, KNOWN.ids(sentence.split()), TARGET.ids(before))[:, :-1]
+            alpha = toys.attention(made, KNOWN.ids(sentence.split()), TARGET.ids(before))[:, :-1]
         for position, (word, written) in enumerate(zip(before, after, strict=True)):
             source = sentence.split()[alpha[position].argmax()]
             assert written == (replacement(source, heuristic, DICTIONARY) if word == "<unk>" else word)
@@ -222,7 +211,7 @@ def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) ->
 
 
 def test_sets_and_settings_that_do_not_fit_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
-    for message, candidates in misfits(tmp_path, SOURCE).items():
+    for message, candidates in toys.misfits(tmp_path, SOURCE).items():
         check_refused(message, translate_attention, **world, candidates=candidates)
     check_refused("n-best size is -1", translate_attention, **world, nbest=tmp_path / "nbest", nbest_size=-1)
     check_refused(r"decoding\.attention: unknown key 'width'", translate, world, {"width": 3})
@@ -240,7 +229,7 @@ WORDS = Vocabulary.from_sentences([" ".join(f"w{word}" for word in range(8))])
 
 
 def save_random(folder: Path, seed: int, updates: int, noise: float = 0.0) -> None:
-    network = random_network(len(WORDS), len(WORDS), seed, noise=noise)
+    network = toys.random_network(len(WORDS), len(WORDS), seed, noise=noise)
     Trained(network, WORDS, WORDS).save(folder, {"updates": updates})
 
 
@@ -264,7 +253,7 @@ def measured(tmp_path: Path) -> dict[str, Any]:
 def translate_epoch(folder: Path, epoch: int, **further: Any) -> list[list[str]]:
     """What the step that translates writes with the model of an epoch."""
     files = {"text": folder / "text", "output": folder / "written", "statistics": folder / "statistics"}
-    system = save_translator(folder / "system", folder / "epochs" / str(epoch), beam=3)
+    system = toys.save_translator(folder / "system", folder / "epochs" / str(epoch), beam=3)
     translate_attention(**files, system=system, **further)
     return [line.split() for line in read_lines(folder / "written")]
 
@@ -306,7 +295,7 @@ def test_each_epoch_keeps_to_the_words_of_a_sentence(measured: dict[str, Any], t
     lines = read_lines(measured["text"])
     for name, origin in (("sets", {}), ("others", {"source": "another"})):
         ids = [[UNK, EOS, *range(3, 4 + number % 6)] for number in range(len(lines))]
-        save_sets(tmp_path / name, ids, lines, WORDS, **origin)
+        toys.save_sets(tmp_path / name, ids, lines, WORDS, **origin)
     freely, limited = measure(measured), measure(measured, candidates=tmp_path / "sets")
     answers = [line.split() for line in read_lines(measured["reference"])]
     written = translate_epoch(tmp_path, 2, candidates=tmp_path / "sets")
@@ -370,7 +359,7 @@ def test_whatever_decides_on_it_is_measured_again(
 
 def test_inputs_that_do_not_go_together_are_refused(measured: dict[str, Any], tmp_path: Path) -> None:
     write_lines(tmp_path / "short", ["w1"])
-    Trained(random_network(len(WORDS), len(WORDS)), WORDS, WORDS).save(tmp_path / "old" / "1")
+    Trained(toys.random_network(len(WORDS), len(WORDS)), WORDS, WORDS).save(tmp_path / "old" / "1")
     for change, message in (
         ({"reference": tmp_path / "short"}, r"has 12 lines but .* has 1"),
         ({"epochs": tmp_path}, "holds no models of epochs"),

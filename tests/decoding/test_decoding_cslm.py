@@ -8,18 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_models as tiny
 from test_decoding_search import SENTENCES, assert_finds_everything, search_all
-from tiny_models import (
-    GROUPS,
-    TARGET,
-    all_derivations,
-    change_system,
-    decode_in_shards,
-    random_model,
-    save_reranker,
-    save_system,
-    score_in_shards,
-)
+from tiny_models import TARGET, random_model
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
@@ -118,7 +109,7 @@ def test_estimates_only_prune(folder, algorithm, context):
     feature = decoder.feature
     assert (feature.history, feature.accurate().history) == (HISTORY if context < 0 else context, HISTORY)
     given = decoder.feature_set, decoder.vector
-    found = [all_derivations(decoder.model, text, *given, feature=plain) for text in SENTENCES]
+    found = [tiny.all_derivations(decoder.model, text, *given, feature=plain) for text in SENTENCES]
     expected = [[derivation.score for derivation in derivations] for derivations in found]
     runs = [decoder.decode(SENTENCES, nbest=n, distinct=n < 1000) for n in (100_000, 0, 3, 200)]
     for scores, everything, best, short, long in zip(expected, *runs, strict=True):
@@ -258,10 +249,10 @@ def system(tmp_path: Path, folder: Path) -> dict:
     model, weights = random_model(6)
     weights.values["Cslm0"] = (0.5,)
     write_lines(tmp_path / "text", [" ".join(sentence) for sentence in random_sentences()])
-    groups, network = [*GROUPS, "cslm"], {"kind": "cslm", "model": str(folder)}
+    groups, network = [*tiny.GROUPS, "cslm"], {"kind": "cslm", "model": str(folder)}
     return {
         "text": tmp_path / "text",
-        **save_system(tmp_path, model, weights, {"stack_size": 10}, features=groups, network=network),
+        **tiny.save_system(tmp_path, model, weights, {"stack_size": 10}, features=groups, network=network),
         "output": tmp_path / "translation",
         "statistics": tmp_path / "statistics.json",
         "nbest": tmp_path / "nbest",
@@ -279,7 +270,7 @@ def test_decoding_reports_the_cache(system, folder):
     found = PartStatistics.load(system["statistics"]).counts["cslm"]
     assert found["ngrams"] > found["cache_hits"] > 0
     assert found["cache_hit_rate"] == round(found["cache_hits"] / found["ngrams"], 4)
-    change_system(system["system"], network=network_of(folder, cache=0))
+    tiny.change_system(system["system"], network=network_of(folder, cache=0))
     decode(**system | {"output": system["output"].with_name("again")})
     assert PartStatistics.load(system["statistics"]).counts["cslm"]["cache_hits"] == 0
     assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
@@ -288,7 +279,7 @@ def test_decoding_reports_the_cache(system, folder):
 def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
     monkeypatch.setattr(search, "FEATURE_BATCH", 5)
     given = {name: system[name] for name in ("text", "system", "weights", "nbest_size")}
-    (one, whole), (four, joined) = (decode_in_shards(given, tmp_path / str(count), count) for count in (1, 4))
+    (one, whole), (four, joined) = (tiny.decode_in_shards(given, tmp_path / str(count), count) for count in (1, 4))
     assert one == four
     assert joined["cslm"]["ngrams"] == whole["cslm"]["ngrams"]
     assert joined["cslm"]["cache_hits"] < whole["cslm"]["cache_hits"]
@@ -298,7 +289,7 @@ def list_files(system, folder):
     """Lists of a system and one that scores them, as arguments of ``score_lists``."""
     place = system["system"].parent
     network = {"kind": "cslm", "model": folder, "language_model": place / "lm", "settings": {}}
-    return {"nbest": system["nbest"], "system": save_reranker(place / "lists", place, network=network)}
+    return {"nbest": system["nbest"], "system": tiny.save_reranker(place / "lists", place, network=network)}
 
 
 def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path, monkeypatch):
@@ -311,7 +302,7 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
     ]
     write_entries(listed, sorted(entries, key=lambda entry: entry.sentence))
     files = list_files(system, folder) | {"nbest": listed, "weights": system["weights"]}
-    assert [len(score_in_shards(files, tmp_path, count)) for count in (1, 4, 16)] == [1, 4, 8]
+    assert [len(tiny.score_in_shards(files, tmp_path, count)) for count in (1, 4, 16)] == [1, 4, 8]
     options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
     assert main(["rescore", *options, "--output", str(tmp_path / "rescored.gz")]) == 0
     assert (tmp_path / "rescored.gz").read_bytes() == (tmp_path / "whole.gz").read_bytes()
@@ -341,7 +332,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(system, folder, tm
         (network_of(folder, size=0), r"decoding\.cslm: unknown key 'size'"),
         (None, "names no column for the feature cslm, nor a network"),
     ):
-        change_system(system["system"], network=network)
+        tiny.change_system(system["system"], network=network)
         with pytest.raises(UserError, match=message):
             decode(**system | {"output": tmp_path / "out"})
     assert not (tmp_path / "out").exists()

@@ -41,6 +41,8 @@ SCRAPS = [
     b",", b"=", b"&a ", b"*a", b"!!int ", b"<<: ", b"../", b"/", b"\x7f\xff\xff\xff", b"\xff" * 8, b"\0" * 8,
 ]  # fmt: skip
 
+Found = tuple[dict[str, Counter[str]], list[str]]
+
 FORGED = ", forged"
 """Ends the names of readers of files that are as they were written, with other values."""
 
@@ -195,9 +197,7 @@ def work(table: str, waiting: str, seed: str, rounds: str, seconds: str) -> None
         os.chdir("..")
 
 
-def run(
-    table: str, rounds: int, seed: int = 1, names: Sequence[str] = (), seconds: float = SECONDS
-) -> tuple[dict[str, Counter[str]], list[str]]:
+def run(table: str, rounds: int, seed: int = 1, names: Sequence[str] = (), seconds: float = SECONDS) -> Found:
     """Counts of outcomes by reader, after so many rounds of each, and the faults. A worker that ends is replaced.
 
     table: module with ``READERS``; names: those that are run (all of them).

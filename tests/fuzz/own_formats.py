@@ -3,7 +3,6 @@ are right and whose arrays are anything, results may be others, but they are no 
 """
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,18 +110,14 @@ def read_lists(folder: Path) -> dict[str, Any]:
 def read_pool(folder: Path) -> list[Any]:
     """The state of a tuning of lattices."""
     pool = LatticePool.load(folder / "pool", mapped=False)
-    return [
-        vars(pool.lattices),
-        vars(pool.candidates),
-        best_paths(pool.lattices, np.ones(len(pool.lattices.features)))[1],
-    ]
+    _, scores = best_paths(pool.lattices, np.ones(len(pool.lattices.features)))
+    return [vars(pool.lattices), vars(pool.candidates), scores]
 
 
 def write_sets(folder: Path) -> None:
     """Target vocabularies of sentences."""
-    CandidateSets(Ragged.from_lists([[3, 5], [], [4]]), np.array([0, 2], np.int32), 9, {"source": "x"}).save(
-        folder / "sets"
-    )
+    own = Ragged.from_lists([[3, 5], [], [4]])
+    CandidateSets(own, np.array([0, 2], np.int32), 9, {"source": "x"}).save(folder / "sets")
 
 
 def read_sets(folder: Path) -> list[Any]:
@@ -180,9 +175,8 @@ def network(name: str, model: Trained) -> Reader:
 
     def read(folder: Path) -> list[Any]:
         found = Trained.load(folder / "model", type(model.network), CPU)
-        return [vocabulary.words for vocabulary in found.vocabularies] + [
-            tensor.numpy() for tensor in found.network.state_dict().values()
-        ]
+        words = [vocabulary.words for vocabulary in found.vocabularies]
+        return words + [tensor.numpy() for tensor in found.network.state_dict().values()]
 
     return Reader(f"network: {name}", lambda folder: model.save(folder / "model"), read)
 
@@ -202,17 +196,13 @@ def write_checkpoint(folder: Path) -> None:
     save_checkpoint(folder, "run", Checkpoint({"a": torch.arange(40.0), "b": torch.zeros(2, 3)}, {"updates": 3}))
 
 
-ARRAYS: list[tuple[str, Callable[[Path], Any], Callable[[Path], Any]]] = [
+ARRAYS = [
     ("phrase table, compiled", write_table, read_table),
     ("language model, compiled", write_models, read_models),
     ("lexical table", write_lexical, read_lexical),
     ("lattices", lambda folder: FLAT.save(folder / "lattices"), read_flat),
     ("lattices with links", lambda folder: LATTICES.save(folder / "lattices"), read_aligned),
-    (
-        "lists in tuning",
-        lambda folder: CANDIDATES.save(folder / "c"),
-        lambda folder: vars(Candidates.load(folder / "c")),
-    ),
+    ("lists in tuning", lambda folder: CANDIDATES.save(folder / "c"), read_lists),
     ("lattices in tuning", lambda folder: POOL.save(folder / "pool"), read_pool),
     ("target vocabularies", write_sets, read_sets),
     ("score column", write_column, read_column),

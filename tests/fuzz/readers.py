@@ -4,6 +4,7 @@ import gzip
 import importlib
 import json
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ def nbest(folder: Path) -> list[Any]:
     return entries
 
 
-def aligned(folder: Path) -> list[Any]:
+def alignment(folder: Path) -> list[Any]:
     """Links are inside their sentences, and the same in a gold alignment."""
     source, target, path = folder / "source", folder / "target", folder / "links"
     marked, sure = read_marked_alignments(path)
@@ -179,25 +180,20 @@ def loaded(name: str) -> Reader:
     return Reader(name, example(name), lambda folder: load(folder / file, *EXAMPLES[name].get("arguments", ())))
 
 
+TRIGRAMS, OTHER_WORDS = FOLDER / "trigrams.arpa", Vocabulary([*RESERVED, "b", "z"], [0] * 5)
+OF_EXAMPLES = [alignment, system, statistics, text, archives, evaluation]
+"""Readers of the files of ``EXAMPLES`` of the same name."""
+
 READERS = [
     Reader("phrase table", copied(*TABLES), phrase_table),
     Reader("phrase table, gzipped", copied(*TABLES, packed=True), phrase_table),
-    Reader("ARPA", copied(FOLDER / "trigrams.arpa"), arpa),
-    Reader("ARPA, gzipped", copied(FOLDER / "trigrams.arpa", packed=True), arpa),
-    Reader(
-        "ARPA over other words",
-        copied(FOLDER / "trigrams.arpa"),
-        lambda folder: arpa(folder, Vocabulary([*RESERVED, "b", "z"], [0] * 5)),
-    ),
+    Reader("ARPA", copied(TRIGRAMS), arpa),
+    Reader("ARPA, gzipped", copied(TRIGRAMS, packed=True), arpa),
+    Reader("ARPA over other words", copied(TRIGRAMS), partial(arpa, vocabulary=OTHER_WORDS)),
     Reader("model of Moses", write_model, moses),
     Reader("n-best list", example("n-best list"), nbest),
-    Reader("alignment", example("alignment"), aligned),
     Reader("experiment", copied(REPOSITORY / "experiments/tiny.yaml"), experiment),
-    Reader("system", example("system"), system),
-    Reader("statistics", example("statistics"), statistics),
-    Reader("text", example("text"), text),
-    Reader("archives", example("archives"), archives),
-    Reader("evaluation", example("evaluation"), evaluation),
+    *(Reader(read.__name__, example(read.__name__), read) for read in OF_EXAMPLES),
     *(loaded(name) for name, one in EXAMPLES.items() if "read" in one),
     *own_formats.READERS,
 ]
