@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,8 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 
 from neural_smt.errors import UserError
 from neural_smt.translation.text import TextTranslator, as_data
+
+logging.getLogger("tornado").setLevel(logging.WARNING)  # not a line for every odd client
 
 HOST = "127.0.0.1"
 
