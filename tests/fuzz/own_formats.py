@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from attention_world import save_dictionary
-from fuzzer import Reader
+from fuzzer import FORGED, Reader
 from moses_folder import write_model
 from network_cases import CPU
 from recurrent_world import linked_lattices
@@ -60,6 +60,8 @@ def write_table(folder: Path) -> None:
 def read_table(folder: Path) -> list[Any]:
     """A table that is loaded translates."""
     table, _ = PhraseTable.load_checked(folder / "table", folder / "source", folder / "target")
+    if table.scores.shape[1] != 4:
+        raise UserError("arrays.safetensors: the weights are of four scores")
     return [table.digest, table.alignment.values, table.counts, translated(phrase_table=table)]
 
 
@@ -137,15 +139,20 @@ def read_checkpoint(folder: Path) -> list[Any]:
     return [found.progress, {name: tensor.numpy() for name, tensor in found.tensors.items()}]
 
 
+def moses_beside(folder: Path) -> Path:
+    """Where a model of Moses lies."""
+    return folder.absolute().with_name("moses")
+
+
 def compiled(folder: Path) -> list[Any]:
     """The compiled form of a model of Moses, which is made again where it is damaged."""
-    model = load_model(read_moses_ini(folder / "moses.ini"), str(folder / "compiled"))
+    model = load_model(read_moses_ini(moses_beside(folder) / "moses.ini"), str(folder / "compiled"))
     return [model.phrase_table.digest, model.phrase_table.scores, model.target_vocabulary.words]
 
 
 def write_compiled(folder: Path) -> None:
-    """A model of Moses beside its compiled form."""
-    write_model(folder)
+    """The compiled form of a model of Moses, whose own files stay whole."""
+    write_model(moses_beside(folder))
     compiled(folder)
 
 
@@ -205,7 +212,7 @@ ARRAYS = [
 
 READERS = [
     *(Reader(name, write, read, checked=True) for name, write, read in ARRAYS),
-    *(Reader(f"{name}, forged", write, read) for name, write, read in ARRAYS),
+    *(Reader(f"{name}{FORGED}", write, read) for name, write, read in ARRAYS),
     Reader("compiled model of Moses", write_compiled, compiled, checked=True),
     *(network(name, model) for name, model in MODELS.items()),
 ]

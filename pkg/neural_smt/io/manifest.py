@@ -53,7 +53,9 @@ def check_listed(folder: Path) -> None:
 
 
 def _check(path: Path, digest: str) -> None:
-    if not path.is_file() or digest_file(path) != digest:
+    if not path.is_file():
+        raise UserError(f"{path}: not there, but {MANIFEST} names it; copy the folder again")
+    if digest_file(path) != digest:
         raise UserError(f"{path}: not what was packed; copy it again")
 
 
