@@ -41,11 +41,10 @@ SCRAPS = [
     b",", b"=", b"&a ", b"*a", b"!!int ", b"<<: ", b"../", b"/", b"\x7f\xff\xff\xff", b"\xff" * 8, b"\0" * 8,
 ]  # fmt: skip
 
+Found = tuple[dict[str, Counter[str]], list[str]]
+
 FORGED = ", forged"
 """Ends the names of readers of files that are as they were written, with other values."""
-
-Found = tuple[dict[str, Counter[str]], list[str]]
-"""Counts of outcomes by reader, and faults."""
 
 VALUES = [None, True, -1, 0.5, 10**30, float("nan"), "x", "", "../x", [], {}]
 
