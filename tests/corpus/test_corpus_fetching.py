@@ -60,11 +60,8 @@ def test_missing_files_and_refused_connections_are_named(server, tmp_path):
 @pytest.mark.parametrize("page", [b"<!doctype html>\n<title>Log in</title>\n", b"Come back later.\n", b""])
 def test_what_a_server_says_instead_of_a_file_is_not_kept_with_its_checksum(server, folder, tmp_path, page):
     output = tmp_path / "out" / "a.fr.gz"
-    for name, step in (
-        (NEWS, steps.fetch),
-        (published.OPUS, steps.fetch_archive),
-        (published.EUROPARL, steps.fetch_archive),
-    ):
+    for name in (NEWS, published.OPUS, published.EUROPARL):
+        step = steps.fetch if name == NEWS else steps.fetch_archive
         (folder / name).write_bytes(page)
         message = refused(output, step, side={"url": f"{server.address}/{name}"}, mirror=None)
         assert message.startswith(f"{server.address}/{name}: ")
@@ -138,13 +135,11 @@ def test_segments_over_lines_and_empty_ones():
     assert read_segments(data, "set.sgm") == ["eins zwei", "", "drei vier"]
 
 
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b'<seg id="1">a\n<seg id="2">b</seg>\n', "set.sgm, line 1: a <seg> without </seg>"),
-        (b'<seg id="1">a</seg>\n\n<seg id="2">\xff</seg>\n', "set.sgm, line 3: not valid UTF-8 .byte 0xff.; convert"),
-    ],
-)
+UNENDED = b'<seg id="1">a\n<seg id="2">b</seg>\n', "set.sgm, line 1: a <seg> without </seg>"
+BROKEN = b'<seg id="1">a</seg>\n\n<seg id="2">\xff</seg>\n', "set.sgm, line 3: not valid UTF-8 .byte 0xff.; convert"
+
+
+@pytest.mark.parametrize(("data", "sentence"), [UNENDED, BROKEN])
 def test_what_is_no_test_set(data, sentence):
     with pytest.raises(UserError, match=sentence):
         read_segments(data, "set.sgm")

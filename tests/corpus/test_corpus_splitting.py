@@ -19,6 +19,7 @@ from neural_smt.corpus.steps import split
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines
 
+ODD = yaml.safe_load(Path(__file__).with_name("splitting.yaml").read_text(encoding="utf-8"))
 ENGLISH = "the cat is on the table and the dog was in the garden with a friend of this man"
 GERMAN = "die Katze ist nicht auf dem Tisch und der Hund war mit dem Freund von Frau Groß für eine Stunde im Garten"
 
@@ -112,9 +113,8 @@ def test_long_pairs_are_trained_on_and_not_drawn() -> None:
 
 def test_too_few_different_pairs_are_counted() -> None:
     keys = PairKeys([("a b c d", "e f g h")] * 500 + [("x", "y")])
-    with pytest.raises(
-        UserError, match=r"^c\.en: no set can be drawn, from pairs that occur only once: here 1 of \d+; ask"
-    ):
+    told = r"^c\.en: no set can be drawn, from pairs that occur only once: here 1 of \d+; ask"
+    with pytest.raises(UserError, match=told):
         assign(keys, [], None, None, 1, Path("c.en"))
 
 
@@ -167,12 +167,11 @@ def test_marks_and_line_ends_are_told(tmp_path: Path, name: str) -> None:
 
 
 def test_pairs_are_counted_by_what_is_odd(tmp_path: Path) -> None:
-    odd = yaml.safe_load(Path(__file__).with_name("splitting.yaml").read_text(encoding="utf-8"))
-    found = survey(tmp_path, odd["english"], odd["german"])
-    assert {name: getattr(found, name) for name in odd["counts"]} == odd["counts"]
+    found = survey(tmp_path, ODD["english"], ODD["german"])
+    assert {name: getattr(found, name) for name in ODD["counts"]} == ODD["counts"]
     assert found.spaced[0] == 2 + 2 + 0 + 1 + 1 + 81 + 2 + 1
     # behind the byte order mark
-    assert found.remarks(tokenised=False)[1:6] == odd["remarks"]
+    assert found.remarks(tokenised=False)[1:6] == ODD["remarks"]
     assert not any("tokenised" in remark for remark in found.remarks(tokenised=True))
 
 
@@ -199,16 +198,11 @@ def test_swapped_and_wrong_sides_are_told(tmp_path: Path) -> None:
 
 
 def test_words_without_spaces_are_not_found(tmp_path: Path) -> None:
-    for line in ("这是一个没有空格的中文句子，所以找不到词语。", "我们都在家里。", "ฉันอ่านหนังสือเล่มใหม่"):
+    for line in ODD["unspaced"]:
         sides = survey(tmp_path, numbered(ENGLISH), [line] * 300)
         with pytest.raises(UserError, match=r"c\.de: written without spaces, and sacremoses does not find the words"):
             sides.check_split()
-    for line in (
-        "这 是 一个 没有 空格 的 中文 句子 。",
-        "コンピュータ で 読む",
-        "ฉัน อ่าน หนังสือ เล่ม ใหม่",
-        "我们 OK and so on",
-    ):
+    for line in ODD["spaced"]:
         survey(tmp_path, numbered(ENGLISH), [line] * 300).check_split()
 
 

@@ -163,13 +163,8 @@ def test_unknown_words_are_replaced_where_they_look() -> None:
     hypothesis = Hypothesis(words, -1.0, looked_at, aligned, complete=True)
     model, plain = Trained(toys.small_network(), KNOWN, TARGET), toys.decoding_settings().replace(replace_unknown=False)
     assert Translator(model, plain).tokens(hypothesis, source) == ["<unk>", "the", *["<unk>"] * 5]
-    for heuristic, expected in enumerate(
-        (
-            "rot the unerhört Unerhört 1984 über Haus",
-            "red the unerhört Unerhört year over building",
-            "red the unerhört Unerhört 1984 over Haus",
-        )
-    ):
+    written = ["rot the unerhört Unerhört 1984 über Haus", "red the unerhört Unerhört year over building"]
+    for heuristic, expected in enumerate([*written, "red the unerhört Unerhört 1984 over Haus"]):
         settings = plain.replace(replace_unknown=True, heuristic=heuristic)
         assert " ".join(Translator(model, settings, dictionary).tokens(hypothesis, source)) == expected
 

@@ -46,13 +46,10 @@ def random_ngrams(generator: np.random.Generator, order: int = 3) -> list[NgramT
             for context, word in itertools.product(contexts, words.tolist())
             if (EOS not in context and (word != BOS or not context)) and (length == 1 or generator.random() < 0.5)
         ]
-        tables.append(
-            NgramTable(
-                np.array(ngrams, dtype=np.int32).reshape(-1, length),
-                (-3 * generator.random(len(ngrams))).astype(np.float32),
-                (-generator.random(len(ngrams)) * (generator.random(len(ngrams)) < 0.7)).astype(np.float32),
-            )
-        )
+        log10_prob, backoff = -3 * generator.random(len(ngrams)), -generator.random(len(ngrams))
+        backoff *= generator.random(len(ngrams)) < 0.7
+        ids = np.array(ngrams, dtype=np.int32).reshape(-1, length)
+        tables.append(NgramTable(ids, log10_prob.astype(np.float32), backoff.astype(np.float32)))
         contexts = ngrams
     return tables
 

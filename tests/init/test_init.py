@@ -155,9 +155,7 @@ def test_an_attention_network_is_two_marks_away(unplanned: Path) -> None:
     assert (settings["hidden"], settings["embedding"], settings["epochs"], settings["average"]) == (128, 64, 20, 4)
 
 
-def test_words_of_a_language_without_spaces_are_not_counted_by_sacrebleu(
-    unplanned: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sacrebleu_counts_no_words_without_spaces(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(unplanned, 300)
     words = ["这 是 一个", "没有 空格 的", "中文 句子", "我们 读 书", "他 在 家"]
     lines = [f"{one} {other} {n} 。" for n in range(12) for one in words for other in words]

@@ -161,35 +161,30 @@ def test_lists_and_lattices_have_formulas_of_their_own(declared: dict[str, Any],
     assert listed["listed_words"] == 50 * listed["set"].target
 
 
-ENCODER_DECODER = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}
+SIZES = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}
+TANH = {"base": "encoder_decoder", "unit": "tanh"}
 CSLM = {"order": 4, "projection": 30, "layers": [60, 40]}
 NETWORKS = {
-    "encoder_decoder": (ENCODER_DECODER, lambda: EncoderDecoder(EncoderDecoderConfig(300, 200, **ENCODER_DECODER))),
-    "tanh": (
-        ENCODER_DECODER | {"base": "encoder_decoder", "unit": "tanh"},
-        lambda: EncoderDecoder(EncoderDecoderConfig(300, 200, unit="tanh", **ENCODER_DECODER)),
-    ),
-    "cslm": (CSLM, lambda: CslmNetwork(CslmConfig(200, **CSLM))),
-    "attention": (
-        ENCODER_DECODER | {"attention": 50},
-        lambda: AttentionNetwork(AttentionConfig(300, 200, **ENCODER_DECODER, attention=50)),
-    ),
+    "encoder_decoder": (SIZES, EncoderDecoder, EncoderDecoderConfig(300, 200, **SIZES)),
+    "tanh": (SIZES | TANH, EncoderDecoder, EncoderDecoderConfig(300, 200, unit="tanh", **SIZES)),
+    "cslm": (CSLM, CslmNetwork, CslmConfig(200, **CSLM)),
+    "attention": (SIZES | {"attention": 50}, AttentionNetwork, AttentionConfig(300, 200, **SIZES, attention=50)),
 }
 """Settings of networks that know 300 source words and 200 target words, and the networks."""
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_weights_are_those_of_the_networks(declared: dict[str, Any], name: str) -> None:
-    settings, network = NETWORKS[name]
+    settings, network, config = NETWORKS[name]
     found = planned(complete(declared | {"networks": {name: settings}}), "train_network", network=name)
     found.sizes.types.update(en=300, fr=200)
-    assert found["weights"] == pytest.approx(sum(one.numel() for one in network().parameters()), rel=0.02)
+    assert found["weights"] == pytest.approx(sum(one.numel() for one in network(config).parameters()), rel=0.02)
 
 
 def test_macs_of_networks(declared: dict[str, Any]) -> None:
     gated = {"unit": "gated", "hidden": 10, "embedding": 4, "maxout": 5, "rank": 3}
     cslm = {"order": 4, "projection": 2, "layers": [6, 5]}
-    networks = {"encoder_decoder": gated, "tanh": gated | {"base": "encoder_decoder", "unit": "tanh"}, "cslm": cslm}
+    networks = {"encoder_decoder": gated, "tanh": gated | TANH, "cslm": cslm}
     config = complete(declared | {"networks": networks})
     output = table()["quantities"]["per_output"]
     found = {name: planned(config, "train_network", network=name) for name in networks}
@@ -205,10 +200,8 @@ def test_downloads_take_time_of_their_own(declared: dict[str, Any]) -> None:
     rates = Throughputs({"fetch": {"cpu": Line(1.0, 0.0), "memory": Line(5.0, 0.0), "disk": Line(0.0, 2.0)}})
     fetch = Job("fetch", {"source": "pool", "side": "en"})
     sizes = expect_sizes(declared, RATIOS, Path("nowhere"))
-    for mirror, downloading, basis in (
-        ("", 20_000 * forecasts.PACKED / forecasts.DOWNLOAD, "assumed"),
-        ("/data", 0.0, "measured"),
-    ):
+    download = 20_000 * forecasts.PACKED / forecasts.DOWNLOAD
+    for mirror, downloading, basis in (("", download, "assumed"), ("/data", 0.0, "measured")):
         (found,) = forecast_jobs([fetch], declared | {"data_mirror": mirror}, sizes, rates)
         assert (found.seconds, found.disk, found.basis) == (1 + downloading, 40_000, basis)
 

@@ -11,24 +11,15 @@ from neural_smt.planning.steps import Machine, critical_path, duration, render_p
 
 
 def forecast(
-    name: str, seconds: float, needs: tuple[str, ...] = (), threads: int = 1, gpus: int = 0, memory: float = 100.0
+    name: str, seconds: float, needs: str = "", threads: int = 1, gpus: int = 0, memory: float = 100.0
 ) -> Forecast:
-    """A job that makes a file of this name out of others."""
-    benchmark = "results/x/benchmarks/alignment/align.tsv"
-    made = Job("align", {}, needs, (f"results/x/{name}",), benchmark, threads, gpus, 1000)
+    """A job that makes a file of this name out of others, whose names are ``needs``."""
+    benchmark, inputs = "results/x/benchmarks/alignment/align.tsv", tuple(f"results/x/{need}" for need in needs.split())
+    made = Job("align", {}, inputs, (f"results/x/{name}",), benchmark, threads, gpus, 1000)
     return Forecast(made, seconds, seconds, memory, 1e6, "measured")
 
 
-def needing(*names: str) -> tuple[str, ...]:
-    return tuple(f"results/x/{name}" for name in names)
-
-
-DIAMOND = [
-    forecast("a", 3),
-    forecast("b", 5, needing("a")),
-    forecast("c", 1, needing("a")),
-    forecast("d", 2, needing("b", "c")),
-]
+DIAMOND = [forecast("a", 3), forecast("b", 5, "a"), forecast("c", 1, "a"), forecast("d", 2, "b c")]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +38,7 @@ def test_jobs_wait_for_a_gpu_and_take_no_more_cores_than_there_are() -> None:
     assert max(schedule(two[:2], Machine(1, 2, 0))) == 4
 
     # what leads furthest starts first
-    jobs = [forecast("a", 2), forecast("b", 2), forecast("c", 9, needing("b"))]
+    jobs = [forecast("a", 2), forecast("b", 2), forecast("c", 9, "b")]
     assert schedule(jobs, Machine(1, 1, 0))[1] == 2
 
 
@@ -58,7 +49,7 @@ def test_jobs_wait_for_a_gpu_and_take_no_more_cores_than_there_are() -> None:
 )
 def test_schedules_lie_between_their_bounds(jobs: list[tuple[int, set[int], int]], nodes: int, cores: int) -> None:
     forecasts = [
-        forecast(str(number), seconds, needing(*(str(n) for n in before if n < number)), min(threads, cores))
+        forecast(str(number), seconds, " ".join(str(n) for n in before if n < number), min(threads, cores))
         for number, (seconds, before, threads) in enumerate(jobs)
     ]
     ends = schedule(forecasts, Machine(nodes, cores, 0))

@@ -64,13 +64,8 @@ def test_an_attention_network_translates_new_text_as_the_rules_do(experiment: Ex
     words = results / "training" / "attention" / "model" / "vocabulary.target"
     sizes = {"dictionary": 1, "phrases": 1, "frequent": 1, "max_length": 0}
     build_candidates(source=text, **tables, network_vocabulary=words, settings=sizes, output=tmp_path / "sets")
-    translate_attention(
-        text=text,
-        system=experiment.folder / experiment.layout.system("network"),
-        candidates=tmp_path / "sets",
-        output=tmp_path / "output",
-        statistics=tmp_path / "statistics",
-    )
+    system, outputs = experiment.layout.system("network"), {name: tmp_path / name for name in ("output", "statistics")}
+    translate_attention(text=text, system=experiment.folder / system, candidates=tmp_path / "sets", **outputs)
     found = load_translator(experiment.open("network")).translate(SENTENCES, nbest=4, explained=True)
     assert [" ".join(translated.best.tokens) for translated in found] == read_lines(tmp_path / "output")
     assert any(len(translated.candidates) > 1 for translated in found)
