@@ -130,8 +130,8 @@ def _renewed(recorded: list[Source], present: list[Source]) -> list[Source]:
 
 
 def _files(folder: Path) -> dict[str, int]:
-    """Size of every file of the folder but the one that describes it."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != META]
+    """Size of every file of the folder but the one that describes it, and hidden ones."""
+    paths = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file() and path.name != META]
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
 
 
