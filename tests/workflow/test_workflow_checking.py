@@ -6,7 +6,7 @@ import pytest
 import yaml
 from checkouts import TINY, link_checkout, planned, refused, run, write_rows
 
-SOURCES = {"pool": "talks", "news": "talks", "news_dev": "talks", "news_test": "short", "news_gold": "talks"}
+SOURCES = {"pool": "talks", "news": "inside", "news_dev": "tuned", "news_test": "short", "news_gold": "talks"}
 
 SENTENCE = "short.en has 3 lines but {}short.fr has 2; line i of one must be the translation of line i of the other"
 
@@ -15,7 +15,10 @@ SENTENCE = "short.en has 3 lines but {}short.fr has 2; line i of one must be the
 def ours(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout with texts of its own in place of the generated ones; the sides of its test set differ in length."""
     folder = link_checkout(repository, tmp_path_factory.mktemp("ours"))
-    for name, lines in {"talks.en": 4, "talks.fr": 4, "short.en": 3, "short.fr": 2}.items():
+    lengths = dict.fromkeys(
+        (f"{name}.{side}" for name in ("talks", "inside", "tuned", "more") for side in ("en", "fr")), 4
+    )
+    for name, lines in (lengths | {"short.en": 3, "short.fr": 2}).items():
         (folder / name).write_text("a line\n" * lines)
     config = yaml.safe_load((folder / TINY).read_text(encoding="utf-8"))
     sources = {name: {side: {"path": f"{text}.{side}"} for side in ("en", "fr")} for name, text in SOURCES.items()}
@@ -45,7 +48,7 @@ def test_another_text_does_not_make_the_others_again(ours: Path, tmp_path: Path)
     run(ours, target, "--configfile", "ours.yaml", "--forcerun", "fetch")
     assert (ours / target).read_text() == "a line\n" * 4
     assert not planned(ours, target, "--configfile", "ours.yaml")
-    more = {"more": {side: {"path": f"talks.{side}"} for side in ("en", "fr")}}
+    more = {"more": {side: {"path": f"more.{side}"} for side in ("en", "fr")}}
     corpus = {"sources": more, "test": ["news_test", "more"]}
     again = planned(ours, target, "--configfile", "ours.yaml", write_rows(tmp_path, {"corpus": corpus}))
     assert "check_experiment" in again

@@ -48,7 +48,9 @@ def run_in_shell(command: str, checkout: Path, **options) -> subprocess.Popen[st
     return subprocess.Popen(["bash", "-c", command], text=True, stdout=subprocess.PIPE, **options)
 
 
-TRANSLATING = [command for command in shown_commands() if re.search("neural-smt (translate|serve|pack) ", command)]
+TRANSLATING = [
+    command for command in shown_commands() if re.search("neural-smt (translate|serve|pack|verify) ", command)
+]
 OTHERS = [command for command in shown_commands() if command not in TRANSLATING]
 
 
@@ -101,7 +103,7 @@ def test_commands_on_translating(finished: Path, tmp_path: Path) -> None:
     commands = TRANSLATING
     for name, other in {".venv/bin/neural-smt": program, **here}.items():
         commands = [command.replace(name, other) for command in commands]
-    typed, explained, listed, machine, served, packed = commands
+    typed, explained, listed, machine, served, packed, verified = commands
     outputs = {}
     for command in (typed, explained, listed, machine):
         process = run_in_shell(command, finished)
@@ -115,7 +117,8 @@ def test_commands_on_translating(finished: Path, tmp_path: Path) -> None:
     sentences = [json.loads(line) for line in outputs[machine]]
     assert [sentence["translation"] for sentence in sentences] == plain
     check_served(served, finished, plain[0])
-    assert run_in_shell(packed, finished).wait(timeout=600) == 0
+    for command in (packed, verified):
+        assert run_in_shell(command, finished).wait(timeout=600) == 0
     (finished / "rnn.system").rename(tmp_path / "moved")
     again = f"{program} translate {tmp_path / 'moved'} {finished / 'text.en'}"
     assert run_in_shell(again, finished).communicate(timeout=600)[0].splitlines() == plain
