@@ -144,14 +144,14 @@ def _check_languages(config: Mapping[str, Any]) -> None:
             check_language(language, f"languages.{side}")
 
 
-def _check_held_out(corpus: Mapping[str, Any]) -> None:
+def _check_held_out(corpus: Mapping[str, Any], languages: Iterable[str]) -> None:
     """Raise ``UserError`` where a set that scores or tuning are of is also what systems learn from, or are tuned on."""
 
     def parts(name: str) -> dict[str, str]:
         """The sources that a set is made of, by where each of their sides comes from."""
-        sources, others = corpus["sources"], ("alignment", "licence", "origin", "size", "tokenised")
+        sources = corpus["sources"]
         sides = [(part, side) for part in sources[name].get("join", [name]) for side in sources[part].items()]
-        return {digest_json(side): part for part, side in sides if side[0] not in others}
+        return {digest_json(side): part for part, side in sides if side[0] in ("part", *languages)}
 
     roles = ("train", "in_domain", "monolingual")
     used = {part: f"corpus.{role}" for role in roles for name in corpus[role] for part in parts(name)}
@@ -185,7 +185,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
         if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
     if config["check"]["texts"]:
-        _check_held_out(config["corpus"])
+        _check_held_out(config["corpus"], config["languages"].values())
     check_experiment(Systems(config))
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(

@@ -68,17 +68,16 @@ def verify(*, folder: Path) -> None:
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; name a packed system or a folder of results")
     listed, files = _listed(folder), _files(folder)
-    checked, faults = (
-        0,
-        [f"{path}: not listed in {MANIFEST}; remove it" for path in files if listed and path not in listed],
-    )
+    checked, faults = 0, []
     for path in dict.fromkeys([*files, *listed]):
         checked += path in listed or path.suffix == ARRAYS
         try:
-            if path.suffix == ARRAYS:
-                read_arrays(path, trusted=False)
             if path in listed:
                 _check(path, listed[path])
+            elif listed:
+                raise UserError(f"{path}: not listed in {MANIFEST}; remove it")
+            elif path.suffix == ARRAYS:
+                read_arrays(path, trusted=False)
         except UserError as error:
             faults.append(str(error))
     print(*faults, f"{checked} files checked, {len(files) - checked} have no checksum", sep="\n")

@@ -14,6 +14,7 @@ two values; ``< V`` is true of values.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar, get_args, get_origin, get_type_hints
 
@@ -21,12 +22,9 @@ import numpy as np
 
 from neural_smt.io.arrays import Arrays, read_arrays, write_arrays
 from neural_smt.io.files import atomic
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import PIECE, Ragged
 
 Kind = TypeVar("Kind")
-
-_PIECE = 1 << 20
-"""Rows of an array that are looked at together."""
 
 FILE = "arrays.safetensors"
 """The file of a record in its folder."""
@@ -45,13 +43,19 @@ class Layout(NamedTuple):
     finite: bool = True
 
 
+@cache
+def _fields(kind: type) -> dict[str, tuple[type, str]]:
+    """The fields of a record: type, and layout, which a record inside it does not have."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: get_args(hint) if get_origin(hint) is Annotated else (hint, "") for name, hint in hints.items()}
+
+
 def _layouts(kind: type, prefix: str = "") -> Iterator[tuple[str, Layout]]:
     """The arrays of a record by their names in a file."""
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        if get_origin(hint) is not Annotated:
-            yield from _layouts(hint, f"{prefix}{name}.")
+    for name, (plain, text) in _fields(kind).items():
+        if not text:
+            yield from _layouts(plain, f"{prefix}{name}.")
             continue
-        plain, text = get_args(hint)
         number, shape, inner, relation, bound, anything = _LAYOUT.fullmatch(text).groups()  # type: ignore[union-attr]
         lengths = shape.split(", ")
         if plain is not Ragged:
@@ -87,13 +91,10 @@ def _values_fit(array: np.ndarray, layout: Layout, bound: int | None) -> bool:
     """Whether values are what a layout says; looks at so many at a time that little memory is taken."""
     if layout.relation == "to" and (array[0] != 0 or array[-1] != bound):
         return False
-    for start in range(0, len(array), _PIECE):
-        part = array[start : start + _PIECE + 1]
-        if (
-            layout.relation == "<"
-            and part.size
-            and not 0 <= part.min() <= part.max() < (np.inf if bound is None else bound)
-        ):
+    most = np.inf if bound is None else bound
+    for start in range(0, len(array), PIECE):
+        part = array[start : start + PIECE + 1]
+        if layout.relation == "<" and part.size and not 0 <= part.min() <= part.max() < most:
             return False
         if layout.relation == "to" and (part[1:] < part[:-1]).any():
             return False
@@ -105,11 +106,11 @@ def _values_fit(array: np.ndarray, layout: Layout, bound: int | None) -> bool:
 def arrays_of(record: Any, kind: type | None = None) -> dict[str, np.ndarray]:
     """The arrays of a record by their names in a file; kind: the base whose fields are wanted, if not all."""
     found: dict[str, np.ndarray] = {}
-    for name, hint in get_type_hints(kind or type(record), include_extras=True).items():
+    for name, (plain, text) in _fields(kind or type(record)).items():
         value = getattr(record, name)
-        if isinstance(value, Ragged):
+        if plain is Ragged:
             found |= {f"{name}.values": value.values, f"{name}.offsets": value.offsets}
-        elif get_origin(hint) is Annotated:
+        elif text:
             found[name] = value
         else:
             found |= {f"{name}.{inner}": array for inner, array in arrays_of(value).items()}
@@ -134,11 +135,11 @@ def record_of(kind: type[Kind], arrays: Arrays, **sizes: int) -> Kind:
 
 def _built(kind: type[Kind], arrays: Arrays, prefix: str = "") -> Kind:
     values: dict[str, Any] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    for name, (plain, text) in _fields(kind).items():
         place = prefix + name
-        if get_origin(hint) is not Annotated:
-            values[name] = _built(hint, arrays, f"{place}.")
-        elif get_args(hint)[0] is Ragged:
+        if not text:
+            values[name] = _built(plain, arrays, f"{place}.")
+        elif plain is Ragged:
             values[name] = Ragged(arrays[f"{place}.values"], arrays[f"{place}.offsets"])
         else:
             values[name] = arrays[place]

@@ -12,7 +12,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, digest_parts
 from neural_smt.io.lookup_primitives import add_lists, empty_slots
-from neural_smt.io.ragged import Ragged, blocks
+from neural_smt.io.ragged import PIECE, Ragged, blocks
 from neural_smt.io.records import FILE, arrays_of, record_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase
@@ -24,9 +24,6 @@ SIDES = "source", "target"
 
 DIRECT = 2
 """The column of p(e|f), direct translation probability, among the scores."""
-
-_PIECE = 1 << 20
-"""Links that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Entries:
     def fault(self) -> str | None:
         """What is wrong with the entries as they were read, besides their layout."""
         lengths = self.source.lengths
-        for first, end in blocks(self.alignment.offsets, _PIECE):
+        for first, end in blocks(self.alignment.offsets, PIECE):
             links = self.alignment.part(first, end)
             sources = np.searchsorted(self.entry_offsets, np.arange(first, end), side="right") - 1
             within = np.stack([lengths[sources], np.diff(self.target.offsets[first : end + 1])], axis=1)

@@ -1,4 +1,4 @@
-"""The verbs ``translate``, ``serve`` and ``pack``."""
+"""The verbs ``translate``, ``serve``, ``pack`` and ``inspect``."""
 
 import asyncio
 import logging
