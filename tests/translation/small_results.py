@@ -59,6 +59,7 @@ def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     running = asyncio.run_coroutine_threadsafe(server.serve(), loop)
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
     try:
         yield server
     finally:

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
@@ -112,21 +113,25 @@ def wait_until(reached: Callable[[], bool], said: str) -> None:
         time.sleep(0.05)
 
 
-def test_connections_beyond_the_limit_are_closed(server: Server) -> None:
-    address = "127.0.0.1", server.port
-    with ExitStack() as silent:
-        for _ in range(CONNECTIONS):
-            silent.enter_context(socket.create_connection(address))
-        time.sleep(0.3)
-        with socket.create_connection(address, timeout=60) as further:
+def test_connections_beyond_the_limit_close_those_that_say_nothing(server: Server) -> None:
+    with ExitStack() as opened:
+        address = "127.0.0.1", server.port
+        silent = [opened.enter_context(socket.create_connection(address, timeout=60)) for _ in range(CONNECTIONS)]
+        wait_until(lambda: server.connections == CONNECTIONS, "not all are open")
+        assert post(server, {"text": "a"})[0] == 200
+        assert silent[0].recv(1) == b"" and server.connections == CONNECTIONS - 1
+
+
+def test_connections_beyond_the_limit_wait_for_no_answers(text: TextTranslator) -> None:
+    slow = Slow(text)
+    with serving(slow) as server, ThreadPoolExecutor() as pool:
+        asked = [pool.submit(post, server, {"text": "a"}) for _ in range(4)]
+        wait_until(lambda: server.connections == 4 and not server.waiting, "not all have asked")
+        server.connections += CONNECTIONS - 4
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as further:
             assert further.recv(1) == b""
-
-    def answered() -> bool:
-        with suppress(ConnectionError, http.client.HTTPException):
-            return ask(server, "GET", "/")[0] == 200
-        return False
-
-    wait_until(answered, "closed connections still count")
+        slow.go_on.set()
+        assert [one.result()[0] for one in asked] == [200] * 4
 
 
 @pytest.mark.parametrize(("sent", "statuses"), REFUSED["connections"])

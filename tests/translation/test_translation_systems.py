@@ -246,6 +246,12 @@ def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="dictionary is 1, but no lexical is given; give one, or set"):
         load_translator(System(tmp_path, made_of))
     opened = experiment.open("baseline")
+    damaged = next(path for path in (tmp_path / "results").rglob("arrays.safetensors"))
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-1])
+    with pytest.raises(UserError, match=rf"{damaged}: damaged"):
+        pack_system(opened, tmp_path / "packed")
+    damaged.write_bytes(whole)
     (tmp_path / "results/small/systems/search.json").unlink()
     with pytest.raises(UserError, match=r"search\.json: not there, but .*system\.json names it"):
         pack_system(opened, tmp_path / "packed")

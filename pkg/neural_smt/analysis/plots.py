@@ -43,7 +43,7 @@ class Region(NamedTuple):
 
 def read_points(path: Path) -> pd.DataFrame:
     """What ``embed_words`` or ``embed_phrases`` wrote: text, count, x, y, most frequent first."""
-    return read_frame(path, ["text", "count", "x", "y"]).astype({"count": int, "x": float, "y": float})
+    return read_frame(path, "text", "count x y").astype({"count": int})
 
 
 def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, Any]) -> None:

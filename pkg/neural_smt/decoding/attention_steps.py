@@ -105,7 +105,7 @@ def measure_epochs(
     place = select_device(device)
     lines, references = read_parallel(text, reference)
     answers = [line.split() for line in references]
-    perplexities = read_frame(curve, ["updates", "validation_perplexity"]).set_index("updates")["validation_perplexity"]
+    perplexities = read_frame(curve, "updates validation_perplexity").set_index("updates")["validation_perplexity"]
     sets = None if candidates is None else CandidateSets.load(candidates).digest
     inputs = digest_json([chosen.as_dict(), place.type, lines, references, sets, code_digest(__name__)])
     known: dict[str, list[float]] = read_json(state) if state.exists() else {}

@@ -146,4 +146,7 @@ def pack_system(system: System, folder: Path) -> None:
             packed = map_paths(content, lambda path, up=place: os.path.relpath(path.absolute().relative_to(root), up))
             (temporary / place).mkdir(exist_ok=True)
             write_json(temporary / place / FILE, packed | ({"base": "base"} if one is not chain[-1] else {}))
-        write_manifest(temporary)
+        try:
+            write_manifest(temporary)
+        except UserError as error:  # names a file that is about to be gone
+            raise UserError(str(error).replace(str(temporary), str(root))) from None

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from neural_smt.errors import UserError
@@ -20,13 +21,25 @@ class Column(NamedTuple):
     shown: str = ""
 
 
-def read_frame(path: Path, columns: Iterable[str] = (), advice: str = MAKE_AGAIN) -> pd.DataFrame:
-    """Read a CSV table as text; ``UserError`` names a file without rows or without one of ``columns``."""
+def read_frame(path: Path, columns: str = "", numbers: str = "", advice: str = MAKE_AGAIN) -> pd.DataFrame:
+    """Read a CSV table as text but for ``numbers``; ``UserError`` says what it does not have.
+
+    columns, numbers: names between spaces of columns that must be there; numbers become finite float64.
+    """
     frame = pd.DataFrame(read_csv(Path(path)), dtype=object)
-    missing = [name for name in columns if name not in frame.columns]
+    missing = [name for name in f"{columns} {numbers}".split() if name not in frame.columns]
     if missing:
         raise UserError(f"{path}: has no column '{missing[0]}'; {advice}")
-    return frame
+    return frame.assign(**{name: as_numbers(frame[name], path, advice, ()) for name in numbers.split()})
+
+
+def as_numbers(values: pd.Series, path: Path, advice: str, others: Sequence[str] = ("", "nan", "inf")) -> pd.Series:
+    """A column of texts as float64; ``UserError`` names what is neither a finite number nor one of ``others``."""
+    found = pd.to_numeric(values, "coerce").astype(float)
+    wrong = values[~np.isfinite(found) & ~values.isin(others)]
+    if len(wrong):
+        raise UserError(f"{path}: the column {values.name} holds {wrong.iloc[0]!r}, which is not a number; {advice}")
+    return found
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:

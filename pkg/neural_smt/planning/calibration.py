@@ -14,6 +14,7 @@ from scipy.special import huber
 
 from neural_smt.experiment.configuration import read_configuration
 from neural_smt.experiment.systems import Systems
+from neural_smt.io.tables import read_frame
 from neural_smt.planning.forecasts import HAZARDS, START, Experiment, Line, Quantities, Throughputs, costs
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
 from neural_smt.planning.sizes import RATIOS, Sizes, count_text, disk_use, measure_sizes
@@ -106,10 +107,9 @@ def logged_seconds(path: Path) -> float:
         return 0.0
     if not path.is_file():
         return math.inf
-    table = pd.read_csv(path)
     if path.name == "curve.csv":
-        return table["seconds"].max() if "seconds" in table and len(table) else 0.0
-    return table.reindex(columns=["decode_seconds", "mert_seconds"]).sum().sum()
+        return read_frame(path, numbers="seconds")["seconds"].max()
+    return read_frame(path, numbers="decode_seconds mert_seconds")[["decode_seconds", "mert_seconds"]].sum().sum()
 
 
 def fit_throughputs(runs: Sequence[Run], known: Throughputs | None = None) -> Throughputs:

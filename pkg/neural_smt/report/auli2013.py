@@ -89,9 +89,9 @@ def read_results(
 
 def _read_oracles(path: Path) -> dict[str, float]:
     """Candidates -> BLEU of the corpus-level oracle (of the model's own choice for the 1-best)."""
-    rows = read_frame(path, ["candidates", "oracle", "bleu"], "run measure_oracles again")
+    rows = read_frame(path, "candidates oracle", "bleu", "run measure_oracles again")
     rows = rows[rows["oracle"] != "sentence"]
-    return dict(zip(rows["candidates"], rows["bleu"].astype(float), strict=True))
+    return dict(zip(rows["candidates"], rows["bleu"], strict=True))
 
 
 def write_joint_page(path: Path, results: Results, title: str, remarks: str = "") -> None:

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, GREY, RED, clean, drawing
-from neural_smt.io.tables import read_frame, texts
+from neural_smt.io.tables import as_numbers, read_frame, texts
 from neural_smt.networks.folder import count_parameters
 from neural_smt.report.comparison import Comparison, Pairs, compare_orders, means_of_runs, write_numbers
 from neural_smt.report.networks import TRAINING_FIGURES, read_training
@@ -124,8 +124,8 @@ def read_results(
 
 
 def _read_epochs(path: Path) -> pd.DataFrame:
-    rows = read_frame(path, EPOCHS, "run measure_epochs again")[list(EPOCHS)]
-    return rows.assign(**rows.drop(columns="perplexity").apply(pd.to_numeric)).sort_values("epoch", ignore_index=True)
+    rows = read_frame(path, "perplexity", "epoch updates bleu", "run measure_epochs again")
+    return rows[list(EPOCHS)].astype({"epoch": int}).sort_values("epoch", ignore_index=True)
 
 
 def read_coverage(path: Path) -> pd.DataFrame:
@@ -135,8 +135,9 @@ def read_coverage(path: Path) -> pd.DataFrame:
     words in the sets, and that the network knows; ``sentence`` and ``batch``, mean sizes; ``label``, as a table names
     the sets.
     """
-    rows = read_frame(path, COVERAGE, "run measure_candidates again")
-    numbers = rows.drop(columns=["text", "parts"]).apply(pd.to_numeric)
+    advice = "run measure_candidates again"
+    rows = read_frame(path, "text parts top", " ".join(COVERAGE[3:]), advice)
+    numbers = rows.drop(columns=["text", "parts"]).assign(top=as_numbers(rows["top"], path, advice))
     known = numbers["known"] / numbers["reference_words"].clip(lower=1)
     found = numbers.rename(columns={"sentence_size": "sentence", "batch_size": "batch"}).assign(known=known)
     label = rows["parts"] + rows["top"].map(lambda top: f" ({top})" if top else "")

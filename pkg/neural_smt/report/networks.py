@@ -8,7 +8,7 @@ import pandas as pd
 
 from neural_smt.experiment.networks import KINDS
 from neural_smt.io.files import read_object
-from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
+from neural_smt.io.tables import Column, as_numbers, markdown, read_frame, readable, rounded, write_frame
 from neural_smt.networks.folder import count_parameters
 from neural_smt.report.pages import read_columns, write_page
 
@@ -28,10 +28,12 @@ perplexity: held-out, of the weights that were kept, as text (``nan`` where it i
 
 def read_training(curve: str, keep: str = "last") -> dict[str, Any]:
     """``TRAINING_FIGURES`` of a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
-    records = read_frame(Path(curve), ["words"], "train the network again")
-    last, validated = records.iloc[-1], records["validation_perplexity"].replace("", None).dropna().astype(float)
+    advice = "train the network again"
+    records = read_frame(Path(curve), "validation_perplexity", "updates examples words seconds epochs", advice)
+    last, validated = records.iloc[-1], records["validation_perplexity"].replace("", None).dropna()
+    validated = as_numbers(validated, Path(curve), advice)
     found: dict[str, Any] = {name: int(last[name]) for name in ("updates", "examples", "words")}
-    found |= {name: float(last[name]) for name in ("seconds", "epochs")}
+    found |= {name: last[name] for name in ("seconds", "epochs")}
     seconds = max(found["seconds"], 1e-9)
     return found | {
         "perplexity": str(validated.min() if keep == "best" else validated.iloc[-1]) if len(validated) else None,

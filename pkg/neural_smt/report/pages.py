@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_yaml, write_lines
-from neural_smt.io.tables import Column, markdown, read_frame, table, texts
+from neural_smt.io.tables import Column, as_numbers, markdown, read_frame, table, texts
 from neural_smt.report.papers import FOLDER as DATA_FOLDER
 
 FOLDER = Path(__file__).parent / "templates"
@@ -118,12 +118,7 @@ def _shown(path: Path, name: str, values: pd.Series, number_format: str) -> list
         return ["yes" if text == "1" else "" for text in values]
     if not number_format:
         return [text.replace("_", " ") if name in ("stage", "rule", "method") else text for text in values]
-    for text in values:
-        try:
-            texts([text], number_format)
-        except ValueError:
-            fault = f"the column {name} holds {text!r}, which is not a number"
-            raise UserError(f"{path}: {fault}; make the table again") from None
+    as_numbers(values, path, "make the table again")
     return texts(values, number_format)
 
 

@@ -205,7 +205,7 @@ def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
 
 def print_table(*, table: Path) -> None:
     """Print a table of systems (the CSV that write_table makes) to the terminal."""
-    found = read_frame(table, ["system", "runs", "signature"], "give a table of systems, as the report stage writes it")
+    found = read_frame(table, "system runs signature", advice="give a table of systems, as the report stage writes it")
     wide = shown(found)
     sets = [text for name in sets_of(found) for text in (name, name, name)]
     headings = [heading.rpartition(": ")[2] for heading in wide.columns]
@@ -255,7 +255,7 @@ def plot_tuning(*, histories: dict, plot: Path, title: str = "", labels: dict[st
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
         for (system, files), axes in zip(histories.items(), panels, strict=False):  # takes no panel too many
             for number, file in enumerate(files):
-                values = read_frame(Path(file), ["decoder_bleu"])["decoder_bleu"].astype(float)
+                values = read_frame(Path(file), numbers="decoder_bleu")["decoder_bleu"]
                 style = {"color": COLOURS[number % len(COLOURS)], "markersize": 4, "label": f"run {number + 1}"}
                 axes.plot(range(1, len(values) + 1), values, "o-", **style)
             axes.set(title=(labels or {}).get(system, system))

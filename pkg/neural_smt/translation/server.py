@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, StreamClosedError
 from tornado.netutil import bind_sockets
-from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
+from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler, stream_request_body
 
 from neural_smt.errors import UserError
 from neural_smt.translation.text import TextTranslator, as_data
@@ -158,21 +159,28 @@ class Server(HTTPServer):
         page = {"path": Path(__file__).with_name("page"), "default_filename": "index.html"}
         routes = [("/api/system", _System), ("/api/translate", _Translate), ("/(.*)", _Page, page)]
         hosts = [f"{host}:{self.port}" for host in (HOST, "localhost")]
-        pages = Application(routes, hosts=hosts, service=service, log_function=lambda handler: None)
-        limits = {"idle_connection_timeout": PATIENCE, "body_timeout": PATIENCE, "max_body_size": 2 * BODY}
+        pages = Application(routes, hosts=hosts, server=self, service=service, log_function=lambda handler: None)
+        self.waiting: dict[IOStream, None] = {}  # for their requests, the longest first
+        limits = {"idle_connection_timeout": PATIENCE, "body_timeout": 2 * PATIENCE, "max_body_size": 2 * BODY}
         super().initialize(pages, no_keep_alive=True, **limits)
 
     def handle_stream(self, stream: IOStream, address: tuple) -> None:
-        """Refuse connections beyond ``CONNECTIONS``."""
-        if self.connections == CONNECTIONS:
-            return stream.close()
+        """Beyond ``CONNECTIONS``, close the one that has waited longest for its request, or else the new one."""
+        if self.connections >= CONNECTIONS:
+            if not self.waiting:
+                return stream.close()
+            oldest = next(iter(self.waiting))
+            self.waiting.pop(oldest)
+            oldest.close()
         self.connections += 1
+        self.waiting[stream] = None
         return super().handle_stream(stream, address)
 
-    def on_close(self, server_conn: object) -> None:
+    def on_close(self, server_conn: HTTP1ServerConnection) -> None:
         """Free the place of a connection."""
         super().on_close(server_conn)
         self.connections -= 1
+        self.waiting.pop(server_conn.stream, None)
 
     async def serve(self) -> None:
         """Answer until cancelled."""
@@ -189,6 +197,10 @@ class _Handler(RequestHandler):
     def set_default_headers(self) -> None:
         for name, value in HEADERS.items():
             self.set_header(name, value)
+
+    def begin(self) -> None:
+        """The request has come whole."""
+        self.settings["server"].waiting.pop(self.request.connection.stream, None)
 
     def prepare(self) -> None:
         """Pages of other sites must not ask, whatever names they give this machine."""
@@ -222,19 +234,45 @@ class _Handler(RequestHandler):
 class _Page(_Handler, StaticFileHandler):
     """The page and its parts."""
 
+    def prepare(self) -> None:
+        self.begin()
+        super().prepare()
+
 
 class _System(_Handler):
     """What the system is."""
 
     async def get(self) -> None:
+        self.begin()
         await self.send(self.settings["service"].describe())
 
 
+@stream_request_body
 class _Translate(_Handler):
     """Translations."""
 
+    def prepare(self) -> None:
+        self.body, self.late = b"", asyncio.get_running_loop().call_later(PATIENCE, self.give_up)
+        super().prepare()
+
+    def data_received(self, chunk: bytes) -> None:
+        """A part of the request's body."""
+        self.body += chunk
+
+    def give_up(self) -> None:
+        """Answer a request whose body has not come."""
+        refused = RefusedRequest(408, f"the text did not come whole within {PATIENCE:g} seconds")
+        self.send_error(408, exc_info=(type(refused), refused, None))
+
+    def on_finish(self) -> None:
+        self.late.cancel()
+
+    on_connection_close = on_finish
+
     async def post(self) -> None:
-        body, kind = self.request.body, self.request.headers.get("Content-Type", "")
+        self.late.cancel()
+        self.begin()
+        body, kind = self.body, self.request.headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() != "application/json":
             raise RefusedRequest(415, "send JSON (Content-Type: application/json)")
         if len(body) > BODY:
