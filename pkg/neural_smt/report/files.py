@@ -4,6 +4,7 @@ All paths are relative to the folder that Snakemake runs in.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import chain, product
 from typing import Any
 
@@ -291,6 +292,7 @@ class ReportFiles(Layout):
         return f"{parts.index(part) + 1} {part.partition(' ')[2]}"
 
 
+@cache
 def read_pages() -> dict[str, dict[str, Any]]:
     """All pages that a report can have, as ``data/pages.yaml`` declares them."""
     return yaml.safe_load((FOLDER / "pages.yaml").read_text(encoding="utf-8"))
