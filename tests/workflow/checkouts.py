@@ -1,5 +1,7 @@
 """A checkout to run Snakemake in, as a user does."""
 
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -9,8 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
+import pytest
 import yaml
+from snakemake.cli import main
 
 TINY = "experiments/tiny.yaml"
 """The smallest experiment, every stage for real."""
@@ -94,8 +99,30 @@ class DryRun(NamedTuple):
 
 
 def dry_run(folder: Path, *arguments: str) -> DryRun:
-    """What Snakemake would run."""
-    jobs = re.split(r"^(?:local)?rule (?=\w+:$)", run(folder, *arguments, "-n"), flags=re.MULTILINE)[1:]
+    """What Snakemake would run, with the package of this process."""
+    status, printed = plan(folder, *arguments)
+    assert status == 0, printed[-4000:]
+    return read_plan(printed)
+
+
+def plan(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Exit status of a dry run in this process, which has Snakemake and PyTorch loaded, and what it prints."""
+    printed = io.StringIO()
+    with (
+        mock.patch.dict(os.environ, COLUMNS="200"),
+        mock.patch.object(sys, "path", [*sys.path]),
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main([*arguments, "-n", "--cores", "2"])
+    return ended.value.code, printed.getvalue()
+
+
+def read_plan(printed: str) -> DryRun:
+    """The jobs that a dry run prints."""
+    jobs = re.split(r"^(?:local)?rule (?=\w+:$)", printed, flags=re.MULTILINE)[1:]
     rules = [job.partition(":")[0] for job in jobs]
     wildcards = [dict(re.findall(r"(\w+)=(\w+)", "".join(re.findall("wildcards: .*", job)))) for job in jobs]
     networks, systems = (

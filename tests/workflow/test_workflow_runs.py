@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import TINY, copy_results, dry_run, planned, run, translated, write_rows
+from checkouts import TINY, copy_results, planned, read_plan, run, translated, write_rows
 
 from neural_smt.cli import main
 from neural_smt.io.files import digest_lines, read_csv, read_json, read_lines, read_yaml
@@ -86,7 +86,7 @@ def test_an_edit_reruns_what_it_has_a_part_in(edited: Path, name: str) -> None:
     file, expected = edited / "pkg/neural_smt" / name, EDITS[name]
     content = file.read_bytes()
     file.write_bytes(content + b"\n# edited\n")
-    found = dry_run(edited, *CONFIGURATION)
+    found = read_plan(run(edited, *CONFIGURATION, "-n"))
     file.write_bytes(content)
     assert found.networks == set(expected.get("networks", []))
     assert found.systems == set(expected.get("systems", found.systems))
