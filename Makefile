@@ -25,7 +25,10 @@ REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/re
 # finished runs that rates are taken from; the tiny one compiles kernels
 RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
-.PHONY: run report test test-cluster test-kills fuzz lint bench clean
+# the tests in as many processes as there are cores
+TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadgroup --no-loadscope-reorder
+
+.PHONY: run report test test-all test-cluster test-kills fuzz lint bench clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -34,8 +37,13 @@ run: $(READY)
 report: run
 	$(BIN)/snakemake --report results/$(NAME)/report.html $(REPORT) $(OPTIONS)
 
+# in five minutes: all that is quick, and the tiny experiment from text to BLEU
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(TESTS) -m "not slow and not cluster and not kills"
+
+# everything, with many more random examples
+test-all: $(READY)
+	$(TESTS) --hypothesis-profile=many
 
 # the smallest experiment on a real Slurm of one node; EXPERIMENT=config.yaml runs the embedded one there
 test-cluster: $(READY)

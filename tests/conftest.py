@@ -14,14 +14,24 @@ from browser import Browser
 # busy machine ten times slower. Set before anything loads OpenMP.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# How long an example takes says nothing on a busy machine.
-hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("busy")
+# How long an example takes says nothing on a busy machine. At the desk the same few examples, else many others.
+_CHECKS = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("few", max_examples=20, derandomize=True, **_CHECKS)
+hypothesis.settings.register_profile("many", max_examples=300, **_CHECKS)
+hypothesis.settings.load_profile("few")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Programs that tests start find the package of this checkout.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY / "pkg"), os.environ.get("PYTHONPATH")]))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's tests share fixtures and so a process; those of the finished experiment share theirs, and begin."""
+    for item in items:
+        shared = "finished" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("finished" if shared else item.path.name))
+    items.sort(key=lambda item: "finished" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

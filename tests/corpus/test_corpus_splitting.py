@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from german_english import write_pairs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from published_archives import made
 
@@ -63,7 +63,6 @@ def test_sets_have_a_thousand_pairs_or_a_twentieth(pairs: int, size: int) -> Non
 
 
 @given(PAIRS, st.integers(0, 3), st.integers(0, 3), st.integers(0, 5))
-@settings(max_examples=300)
 def test_parts_share_no_pair_and_no_side_but_short_ones(pairs: Pairs, dev: int, test: int, seed: int) -> None:
     keys = PairKeys(pairs)
     try:
@@ -88,7 +87,6 @@ def test_parts_share_no_pair_and_no_side_but_short_ones(pairs: Pairs, dev: int, 
 
 
 @given(PAIRS, PAIRS)
-@settings(max_examples=200)
 def test_given_sets_leave_the_training_text(pairs: Pairs, others: Pairs) -> None:
     roles = assign(PairKeys(pairs), [PairKeys(others)], 0, 0, 1, Path("corpus"))
     train = parts_of(pairs, roles)[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer
 
@@ -49,7 +49,6 @@ def test_words_become_the_text_again(language, text):
     assert detokenise_lines(tokenisation.tokenise_lines([text], language), language) == [text]
 
 
-@settings(max_examples=300)
 @given(st.text(st.sampled_from("aé1 ,.;:!?%()[]\"'`´„“”‘’‚–—…«»\u00a0-º C")), st.sampled_from(["en", "fr"]))
 def test_skipping_the_normaliser_changes_nothing(line, language):
     line = tokenisation.clean_characters(line)
@@ -132,6 +131,7 @@ def test_processes_tokenise_a_stream_in_its_order(monkeypatch: pytest.MonkeyPatc
     assert next(found, None) is None
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_text(tmp_path: Path) -> None:
     line = "un deux trois quatre cinq six sept huit neuf dix"
     texts, peaks = [tmp_path / "t.en", tmp_path / "t.fr"], []

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import check_refused
 from tiny_models import GROUPS, TARGET, build_table, list_rules, random_decoder, random_model
@@ -87,7 +87,6 @@ SETTINGS = st.builds(
 )
 
 
-@settings(max_examples=500, derandomize=True)
 @given(st.data())
 def test_every_search_ends_with_a_sound_translation(data):
     models = {"language_models": data.draw(st.integers(1, 2)), "features": data.draw(st.sampled_from(SYSTEMS))}
@@ -99,7 +98,6 @@ def test_every_search_ends_with_a_sound_translation(data):
     assert_sound(decoder, sentences, nbest, distinct)
 
 
-@settings(max_examples=200, derandomize=True)
 @given(st.data())
 def test_any_finite_weights_are_searched(data):
     """Weights of both signs, all zero, and so large that smaller scores vanish beside them."""

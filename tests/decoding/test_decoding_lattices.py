@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lattice_files import all_paths, best_of_search_graph, read_slf
 from tiny_models import EVERYTHING, SENTENCES, all_derivations, random_decoder
@@ -82,7 +82,6 @@ def test_new_weights_find_the_best_derivations_without_decoding_again(searched):
     assert all(first[1] == first[2] and len(first) == len(lattices) + 1 for _, first in lists.values())
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 5), density=st.floats(0.1, 40))
 def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, density):
     decoder = random_decoder(seed, EVERYTHING)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import EVERYTHING, GROUPS, TARGET, all_derivations, random_decoder, random_model, random_ngrams
 
@@ -198,7 +198,6 @@ def test_shared_ngrams_of_three_hypotheses():
     assert found == [11.0, 100.0, 1001.0]
 
 
-@settings(max_examples=100, derandomize=True)
 @given(st.data())
 def test_sharing_changes_no_score(data):
     size = data.draw(st.integers(0, 4))

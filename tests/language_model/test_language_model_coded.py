@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ngram_tables import CASES, WORDS, ngrams, random_text, real_text, walk
 
@@ -49,7 +49,6 @@ def test_bins_divide_the_range_and_stand_for_their_means():
     np.testing.assert_allclose(distance[np.arange(len(scores)), codes], distance.min(axis=1), atol=1e-6)
 
 
-@settings(max_examples=60)
 @given(scores=st.lists(st.sampled_from([-5.0, -1.5, -0.25, -0.125, 0.0, 0.5]), max_size=40), zero=st.booleans())
 def test_few_scores_are_kept_as_they_are(scores, zero):
     values = np.array(scores, dtype=np.float32)

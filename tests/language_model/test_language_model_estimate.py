@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ngram_tables import WORDS, assert_same_ngrams, random_text, real_text, walk
 
@@ -83,7 +83,6 @@ def test_values_by_hand():
     assert [backoff[w,] for w in (UNK, BOS, EOS, a, b, c)] == pytest.approx([1, 1, 1, 11 / 18, 0.75, 1 / 3], rel=1e-6)
 
 
-@settings(max_examples=60)
 @given(
     sentences=st.lists(st.lists(st.integers(3, 7), max_size=7), min_size=1, max_size=12).filter(any),
     order=st.integers(1, 4),

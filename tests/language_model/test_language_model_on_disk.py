@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ngram_tables import random_text, real_text
 
@@ -25,7 +25,6 @@ def assert_same(ours: Estimate, theirs: Estimate) -> None:
             assert one.tobytes() == other.tobytes(), (our.order, name)
 
 
-@settings(max_examples=60)
 @given(
     sentences=st.lists(st.lists(st.integers(0, 7), max_size=7), min_size=1, max_size=14).filter(any),
     order=st.integers(1, 5),
@@ -41,6 +40,7 @@ def test_every_block_size_gives_the_same_bytes(tmp_path_factory, sentences, orde
     assert_same(found, estimate(whole, order, prune[:order]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prune", [[], [0, 0, 1]])
 @pytest.mark.parametrize("block", [500, 7000])
 def test_real_text_in_blocks_gives_the_same_bytes(shared, tmp_path, prune, block):
@@ -50,6 +50,7 @@ def test_real_text_in_blocks_gives_the_same_bytes(shared, tmp_path, prune, block
     assert_same(estimated, estimate(text, 5, prune, len(vocabulary) - 1))
 
 
+@pytest.mark.slow
 def test_memory_depends_on_the_block_and_not_on_the_text(tmp_path):
     text = random_text(12000, words=2000)
     parts, peaks = [text.part(first, first + 500) for first in range(0, 12000, 500)], []

@@ -29,7 +29,10 @@ def compiled() -> Iterator[Switch]:
     torch.compiler.reset()
 
 
-@pytest.mark.parametrize("name", ["code", "paper", "attention"])
+SLOWLY = [pytest.param(conventions, marks=pytest.mark.slow) for conventions in ("code", "paper")]
+
+
+@pytest.mark.parametrize("name", ["attention", *SLOWLY])
 def test_scores_and_gradients_are_the_same(name: str, compiled: Switch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=BACKEND))
     case = CASES[name]

@@ -212,6 +212,7 @@ def test_bfloat16_is_near(language_model: NgramModel) -> None:
     np.testing.assert_allclose(rounded(*ngrams), exact(*ngrams), atol=0.25)
 
 
+@pytest.mark.slow
 def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
     lines = [" ".join(f"v{word}" for word in range(start, 15_000, 100)) for start in range(100)]
     vocabulary = Vocabulary.from_sentences([*lines, "rare"])

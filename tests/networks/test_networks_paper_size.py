@@ -93,6 +93,7 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
         np.testing.assert_allclose(taken, step, rtol=1e-3, atol=1e-4 * np.abs(step).max() + rounding, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conventions", ["code", "paper"])
 def test_one_training_step_of_the_encoder_decoder(
     weights: Weights, conventions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -125,6 +126,7 @@ def test_one_rescoring_batch(weights: Weights, monkeypatch: pytest.MonkeyPatch) 
     assert (work.prefixes, work.words) == (9, 17)
 
 
+@pytest.mark.slow
 def test_one_training_step_of_the_cslm(tmp_path: Path) -> None:
     network = CslmNetwork(CslmConfig(WORDS), seed=1)
     assert shapes(network) == SHAPES["cslm"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from aligned_texts import CASES, assert_same_table, entries
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
@@ -100,7 +100,6 @@ words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "
 
 
 @given(st.sets(st.tuples(words.map(tuple), words.map(tuple)), min_size=1, max_size=12), st.integers(1, 9), st.data())
-@settings(max_examples=60)
 def test_whatever_is_written_is_read(folder: Path, pairs: set, size: int, data: st.DataObject) -> None:
     """Phrases of up to 20 words, the longest that Moses takes, with any number of scores."""
     scores = data.draw(st.lists(st.lists(st.floats(0, 3, width=32), min_size=size, max_size=size), min_size=12))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from aligned_texts import CASES, assert_same_table, entries, random_text, real_text, write_inputs
 from alignments import alignments_of, rounded
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from moses_tables import read_moses
 
@@ -59,6 +59,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     sentences=st.integers(1, 40),
@@ -71,7 +72,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 @example(seed=4, sentences=150, words=5, shards=4, batch=4, max_length=4)
 @example(seed=4, sentences=150, words=5, shards=4, batch=merge.BATCH, max_length=4)
 @example(seed=16, sentences=150, words=5, shards=16, batch=4, max_length=4)
-@settings(max_examples=25)
 def test_any_number_of_shards_makes_the_same_bytes(tmp_path_factory, seed, sentences, words, shards, batch, max_length):
     """Few words, so that phrases are frequent and their links differ and tie; batches down to one phrase of a part;
     more shards than sentences, empty partitions, and nothing to extract at all.

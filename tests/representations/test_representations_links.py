@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from alignments import alignments_of, link_sets
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.io.ragged import Ragged
@@ -42,7 +42,6 @@ def test_the_first_five_links_count_each_once() -> None:
     assert lists(links.aligned_positions(alignment, np.array([1]))) == [[0, 2, 3, 4, 7]]
 
 
-@settings(max_examples=150)
 @given(texts())
 def test_positions_are_those_of_plain_python(text: Text) -> None:
     items, lengths = text
@@ -52,7 +51,6 @@ def test_positions_are_those_of_plain_python(text: Text) -> None:
     assert lists(found) == expected
 
 
-@settings(max_examples=150)
 @given(texts(), st.sampled_from([1, 2, links.SENTENCES]))
 def test_tokens_have_the_sets_of_their_words_and_ends_empty_ones(text: Text, block: int) -> None:
     items, lengths = text
@@ -70,7 +68,6 @@ def test_tokens_have_the_sets_of_their_words_and_ends_empty_ones(text: Text, blo
     assert numbers.dtype == sets.sentences.dtype == np.int32
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sets(st.integers(0, 4), max_size=LINKS).map(sorted)), max_size=40))
 def test_equal_sets_of_a_sentence_share_a_number(predictions: list[tuple[int, list[int]]]) -> None:
     sentences = np.array([sentence for sentence, _ in predictions], dtype=np.int32)
@@ -104,7 +101,6 @@ def test_windows_of_the_paper_have_their_names() -> None:
     assert parse_window("p5n5").slots == 10
 
 
-@settings(max_examples=150)
 @given(st.data(), st.lists(st.lists(st.integers(0, 9), max_size=7), min_size=1, max_size=3))
 def test_rows_are_those_of_plain_python(data: st.DataObject, sentences: list[list[int]]) -> None:
     window = Window(*data.draw(st.tuples(st.integers(0, 9), st.integers(0, LINKS), st.integers(0, 9))))

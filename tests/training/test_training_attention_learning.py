@@ -31,7 +31,10 @@ def mass_where_it_belongs(model: Trained[AttentionNetwork], inputs: Inputs) -> f
     return float(np.mean([np.fliplr(alpha[:-1, :-1]).diagonal().mean() for alpha in alphas]))
 
 
-@pytest.mark.parametrize("softmax", ["all words", "sets", "parts"])
+SLOWLY = [pytest.param(softmax, marks=pytest.mark.slow) for softmax in ("all words", "parts")]
+
+
+@pytest.mark.parametrize("softmax", ["sets", *SLOWLY])
 def test_a_language_is_learnt(texts: tuple[Inputs, Inputs], tmp_path: Path, softmax: str) -> None:
     inputs, candidates = texts
     given = inputs | (candidates if softmax == "sets" else {})

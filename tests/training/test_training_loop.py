@@ -42,6 +42,7 @@ def test_a_broken_checkpoint_starts_afresh(inputs: Inputs, tmp_path: Path) -> No
     assert weights(tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_word_by_word_translation_is_learnt(inputs: Inputs, tmp_path: Path) -> None:
     train(KIND, inputs, tmp_path, hidden=32, embedding=16, maxout=16, rank=16, updates=1500, validate_every=250)
     curve = [float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv")]

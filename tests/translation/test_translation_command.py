@@ -144,6 +144,7 @@ def test_a_reader_that_leaves_ends_it_quietly(command: tuple[list[str], list[str
     assert "Traceback" not in said and "Exception ignored" not in said
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("loaded", [False, True])
 def test_an_interrupt_ends_it_quietly(command: tuple[list[str], list[str]], loaded: bool) -> None:
     with start(*command[0]) as process:

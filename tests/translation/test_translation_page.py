@@ -11,7 +11,7 @@ from small_results import load, serving
 from neural_smt.translation.text import TextTranslator
 from neural_smt.translation.translators import load_translator
 
-pytestmark = [pytest.mark.slow, IN_CHROMIUM]
+pytestmark = IN_CHROMIUM
 
 SYSTEMS = ("baseline", "network")
 READY = "document.body?.dataset.ready === 'yes'"

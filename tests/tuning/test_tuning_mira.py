@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tuning_world import CASES, bleu_at, candidates_of
 
@@ -136,7 +136,6 @@ def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay)
     assert found.bleu == 0 and np.isfinite(found.weights).all()
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 6), st.sampled_from([1e-6, 1, 1e6]))
 def test_it_never_ends_below_its_start(seed, sentences, each, scale):
     candidates = even_candidates(seed, sentences, each, 3)

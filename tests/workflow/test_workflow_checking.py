@@ -42,6 +42,7 @@ def test_a_start_stops_in_its_first_job(ours: Path) -> None:
     assert not (made / "checked.json").exists() and not (made / "tokenised").exists()
 
 
+@pytest.mark.slow
 def test_another_text_does_not_make_the_others_again(ours: Path, tmp_path: Path) -> None:
     (ours / "short.fr").write_text("a line\n" * 3)
     target = "results/tiny/corpus/tokenised/pool.en"

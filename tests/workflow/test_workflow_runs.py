@@ -24,7 +24,6 @@ EDITS = read_yaml(Path(__file__).with_name("edits.yaml"))["edits"]
 """File of the package -> what runs again when it is edited."""
 
 
-@pytest.mark.slow
 def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
     folder = finished / "results" / "tiny"
     table = (folder / "report" / "table1.csv").read_text(encoding="utf-8")
@@ -203,7 +202,6 @@ def test_every_job_ends_its_log_with_what_it_used(finished: Path) -> None:
         assert said and 0.1 < float(said[1]) < 600 and 20 < float(said[2]) < 4000, path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "first", "kept"),
     [
@@ -221,7 +219,6 @@ def test_a_changed_setting_reruns_only_what_depends_on_it(
     assert not kept & rules
 
 
-@pytest.mark.slow
 def test_a_second_run_has_nothing_to_do_wherever_data_come_from_and_networks_run(finished: Path) -> None:
     assert planned(finished, "--configfile", TINY) == set()
     assert planned(finished, "--configfile", TINY, "--config", "data_mirror=/elsewhere", "device=cpu") == set()
