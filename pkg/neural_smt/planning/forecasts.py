@@ -17,7 +17,6 @@ from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml, write_json
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import RATIOS, Sizes, Text, joined
-from neural_smt.vocabulary_selection.candidates import PIECE
 
 HAZARDS = {"tuning": 0.15, "choosing": 0.15, "epochs": 0.12}
 """Chance that a loop ends with an iteration before its last: MERT with searches, MERT among candidates that are there,
@@ -137,6 +136,8 @@ class Quantities:
 
     def largest_piece(self, names: Iterable[str]) -> float:
         """Source words in a piece of such a text, whose target vocabularies are in memory together, at most."""
+        from neural_smt.vocabulary_selection.candidates import PIECE  # loads Numba, which a start of Snakemake need not
+
         return max(text.source * min(PIECE / max(text.lines, 1), 1.0) for text in map(self.text, names))
 
     @property
