@@ -26,7 +26,7 @@ REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/re
 RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
 # the tests in as many processes as there are cores
-TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadgroup --no-loadscope-reorder
+TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 .PHONY: run report test test-all test-cluster test-kills fuzz lint bench clean
 

@@ -27,10 +27,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY / "pkg")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests share fixtures and so a process; those of the finished experiment share theirs, and begin."""
-    for item in items:
-        shared = "finished" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("finished" if shared else item.path.name))
+    """What takes longest begins."""
     items.sort(key=lambda item: "finished" not in getattr(item, "fixturenames", ()))
 
 
