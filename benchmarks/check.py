@@ -1,0 +1,187 @@
+"""What has become slower: the hot paths beside a reference loop, against the ratios kept in ``benchmarks/ratios.json``.
+
+Each path and the reference take turns, on one thread; of both the fastest call counts, in CPU seconds, so that other
+work on the machine disturbs the ratio little. A path that is slower than its figure by more than ``LIMIT`` is measured
+once more before it is called so, and the exit status is then 1. ``--update`` writes the figures anew: they hold for
+processors of one kind. No data is needed: text is generated, weights of networks are random.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from attention_decoding import CASES, SIZES, random_sets
+from lib import ROOT, fastest
+from lib.multi30k import MAX_LENGTH, ORDER, SMOOTHING
+from lib.pairs import SIZES as PAIR_SIZES
+from lib.pairs import random_pairs
+from llvmlite.binding import get_host_cpu_name
+
+import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
+
+import torch  # isort: skip
+
+from neural_smt.alignment.fast_align import fast_align
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.corpus.generation import generate_corpus
+from neural_smt.corpus.tokenisation import tokenise_lines
+from neural_smt.decoding.attention.search import beam_search
+from neural_smt.decoding.features import Weights, build_feature_set
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.experiment.settings import section_settings
+from neural_smt.io.files import read_json, write_json
+from neural_smt.io.ragged import Ragged
+from neural_smt.jit import kernel
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.primitives import score_sentences
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import Trained
+from neural_smt.phrases.extraction import extract_pairs
+from neural_smt.phrases.scoring import score_pairs
+from neural_smt.rescoring.scorer import PairScorer
+from neural_smt.shortlist import most_frequent
+from neural_smt.tuning.candidates import Candidates
+from neural_smt.tuning.mert import ErrorSurface, optima
+from neural_smt.vocabulary import Vocabulary
+
+RATIOS = ROOT / "benchmarks" / "ratios.json"
+LIMIT = 1.15
+ROUNDS = 7
+PARTS = {"pairs": 6000, "dev": 300, "in_domain": 1, "test": 1, "gold": 1, "monolingual": 1, "noise": 0}
+SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
+
+Work = Callable[[], Any]
+
+
+def phrase_based_paths() -> dict[str, Work]:
+    """From generated text to its translation, and the CSLM on its n-grams."""
+    parts = generate_corpus(PARTS, 1)
+    train, dev = (
+        [list(tokenise_lines(side, language)) for side, language in ((part.source, "en"), (part.target, "fr"))]
+        for part in (parts["train"], parts["dev"])
+    )
+    vocabularies = [Vocabulary.from_sentences(side) for side in train]
+    source, target = (vocabulary.encode(side) for vocabulary, side in zip(vocabularies, train, strict=True))
+    align = source, target, *map(len, vocabularies), section_settings("alignment.fast_align", {})
+    alignments = fast_align(*align)
+    lexical = lexical_table([(source, target, alignments)], *map(len, vocabularies))
+    pairs = extract_pairs(source, target, alignments, MAX_LENGTH, 1)
+    table = score_pairs(pairs, lexical, *vocabularies, MAX_LENGTH, SMOOTHING, 1)
+    language_model = NgramModel.from_tables(estimate(target, ORDER).tables, vocabularies[1])
+    features = build_feature_set(("phrase", "language_model", "reordering"), 1)
+    model = TranslationModel(table, (language_model,), {}, *vocabularies, features)
+    decoder = Decoder(model, SEARCH, Weights.defaults(features))
+    sentences, references = ([line.split() for line in side] for side in dev)
+    lists = [translation.nbest for translation in decoder.decode(sentences, 100)]
+    listed = [(number, entry) for number, entries in enumerate(lists) for entry in entries]
+    found = [(number, entry.tokens) for number, entry in listed], np.array([entry.features for _, entry in listed])
+    candidates = Candidates.empty(len(sentences), features.size).with_translations(*found, references)
+    tuning = section_settings("tuning", {"restarts": 4, "refinements": 0})
+    shortlist = most_frequent(vocabularies[1], len(vocabularies[1]))
+    cslm = CslmNetwork(CslmConfig(len(shortlist), projection=64, layers=(256, 64)))
+    scorer = CslmScorer(Trained(cslm, shortlist), language_model, vocabularies[1])
+    windows = np.lib.stride_tricks.sliding_window_view(target.values[:48_000], scorer.history + 1)
+    contexts, words = np.ascontiguousarray(windows[:, :-1]), windows[:, -1].copy()
+    estimating = scorer.estimating(contexts[:8192])
+    lines = np.tile(target.values, 30), np.append(0, (target.offsets[1:] + target.offsets[-1] * np.arange(30)[:, None]))
+    return {
+        "tokenisation": lambda: list(tokenise_lines(parts["train"].source[:2000], "en")),
+        "fast_align": lambda: fast_align(*align),
+        "phrase extraction": lambda: extract_pairs(source, target, alignments, MAX_LENGTH, 1),
+        "phrase scoring": lambda: score_pairs(pairs, lexical, *vocabularies, MAX_LENGTH, SMOOTHING, 1),
+        "n-gram estimation": lambda: estimate(target, ORDER),
+        "n-gram queries": lambda: score_sentences(language_model.arrays, *lines),
+        "search": lambda: decoder.decode(sentences[:60]),
+        "MERT": lambda: optima(ErrorSurface(candidates), [decoder.vector], tuning, np.random.default_rng(0)),
+        "CSLM scoring": lambda: estimating(contexts, words),
+    }
+
+
+def network_paths() -> dict[str, Work]:
+    """Networks with random weights on random words."""
+    config, case, random = PAIR_SIZES["embedded"], CASES[0], np.random.default_rng(0)
+    pairs, scorer = random_pairs(config, 2000), PairScorer(EncoderDecoder(config), "fp32")
+    network = AttentionNetwork(AttentionConfig(case.words, case.words, **SIZES["small"]))
+    source = Ragged.from_lists([random.integers(3, case.words, length) for length in (6, 8, 10, 12, 14, 16, 18, 20)])
+    settings = section_settings("decoding.attention", {"beam": 12, "max_length_ratio": 1, "max_length_extra": 0})
+    sets = random_sets(case, len(source))
+    return {
+        "encoder-decoder scoring": lambda: scorer.score(pairs.source, pairs.target, 1024),
+        "attention decoding": lambda: beam_search(network, source, settings, sets),
+    }
+
+
+@kernel
+def walk(successors: np.ndarray, steps: int) -> int:
+    """Reads that each wait for the one before."""
+    place = 0
+    for _ in range(steps):
+        place = successors[place]
+    return place
+
+
+def reference() -> Work:
+    """A fixed piece of work of Numba, NumPy and PyTorch."""
+    random = np.random.default_rng(0)
+    order = random.permutation(1 << 19)
+    successors = np.empty(len(order), dtype=np.int32)
+    successors[order] = np.roll(order, -1)
+    numbers, matrix = random.random(200_000), torch.rand(512, 512)
+
+    def work() -> None:
+        walk(successors, 1_000_000)
+        np.sort(numbers)
+        for _ in range(4):
+            torch.mm(matrix, matrix)
+
+    return work
+
+
+def measure(work: Work, beside: Work, rounds: int = ROUNDS) -> float:
+    """CPU seconds of the fastest call in so many rounds of some, those of the reference being 1."""
+    seconds = [[fastest(one, clock=time.process_time) for one in (work, beside)] for _ in range(rounds)]
+    own, reference = np.min(seconds, axis=0)
+    return float(own / reference)
+
+
+def compare(paths: dict[str, Work], beside: Work, kept: dict[str, float]) -> pd.DataFrame:
+    """The kept and the measured ratio of each path, and whether it is slower."""
+    rows = []
+    for name, work in paths.items():
+        figure, ratio = kept.get(name, np.nan), measure(work, beside)
+        if ratio > LIMIT * figure:
+            ratio = min(ratio, measure(work, beside, 2 * ROUNDS))
+        rows.append((name, figure, ratio, 100 * (ratio / figure - 1), "slower" if ratio > LIMIT * figure else ""))
+    return pd.DataFrame(rows, columns=["path", "kept", "now", "change, %", ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--update", action="store_true", help="write the figures anew")
+    update = parser.parse_args().update
+    torch.set_num_threads(1)
+    paths, beside, processor = phrase_based_paths() | network_paths(), reference(), get_host_cpu_name()
+    for work in (beside, *paths.values()):
+        work()  # compiles the kernels
+    if update:
+        ratios = {name: round(measure(work, beside, 2 * ROUNDS), 3) for name, work in paths.items()}
+        write_json(RATIOS, {"processor": processor, "ratios": ratios})
+        return
+    kept = read_json(RATIOS)
+    if kept["processor"] != processor:
+        print(f"the figures are of another processor, {kept['processor']}; make bench-check UPDATE=1 writes yours")
+    table = compare(paths, beside, kept["ratios"])
+    print(table.to_markdown(index=False, floatfmt=("", ".2f", ".2f", "+.0f")))
+    sys.exit(int((table[""] == "slower").any()))
+
+
+if __name__ == "__main__":
+    main()
