@@ -54,8 +54,8 @@ from neural_smt.vocabulary import Vocabulary
 
 RATIOS = ROOT / "benchmarks" / "ratios.json"
 LIMIT = 1.15
-ROUNDS = 7
-PARTS = {"pairs": 6000, "dev": 300, "in_domain": 1, "test": 1, "gold": 1, "monolingual": 1, "noise": 0}
+ROUNDS = 12
+PARTS = {"pairs": 3000, "dev": 150, "in_domain": 1, "test": 1, "gold": 1, "monolingual": 1, "noise": 0}
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
 
 Work = Callable[[], Any]
@@ -84,22 +84,22 @@ def phrase_based_paths() -> dict[str, Work]:
     listed = [(number, entry) for number, entries in enumerate(lists) for entry in entries]
     found = [(number, entry.tokens) for number, entry in listed], np.array([entry.features for _, entry in listed])
     candidates = Candidates.empty(len(sentences), features.size).with_translations(*found, references)
-    tuning = section_settings("tuning", {"restarts": 4, "refinements": 0})
+    tuning = section_settings("tuning", {"restarts": 3, "refinements": 0})
     shortlist = most_frequent(vocabularies[1], len(vocabularies[1]))
     cslm = CslmNetwork(CslmConfig(len(shortlist), projection=64, layers=(256, 64)))
     scorer = CslmScorer(Trained(cslm, shortlist), language_model, vocabularies[1])
-    windows = np.lib.stride_tricks.sliding_window_view(target.values[:48_000], scorer.history + 1)
+    windows = np.lib.stride_tricks.sliding_window_view(target.values[:24_000], scorer.history + 1)
     contexts, words = np.ascontiguousarray(windows[:, :-1]), windows[:, -1].copy()
     estimating = scorer.estimating(contexts[:8192])
-    lines = np.tile(target.values, 30), np.append(0, (target.offsets[1:] + target.offsets[-1] * np.arange(30)[:, None]))
+    lines = np.tile(target.values, 10), np.append(0, (target.offsets[1:] + target.offsets[-1] * np.arange(10)[:, None]))
     return {
-        "tokenisation": lambda: list(tokenise_lines(parts["train"].source[:2000], "en")),
+        "tokenisation": lambda: list(tokenise_lines(parts["train"].source[:600], "en")),
         "fast_align": lambda: fast_align(*align),
         "phrase extraction": lambda: extract_pairs(source, target, alignments, MAX_LENGTH, 1),
         "phrase scoring": lambda: score_pairs(pairs, lexical, *vocabularies, MAX_LENGTH, SMOOTHING, 1),
         "n-gram estimation": lambda: estimate(target, ORDER),
         "n-gram queries": lambda: score_sentences(language_model.arrays, *lines),
-        "search": lambda: decoder.decode(sentences[:60]),
+        "search": lambda: decoder.decode(sentences[:30]),
         "MERT": lambda: optima(ErrorSurface(candidates), [decoder.vector], tuning, np.random.default_rng(0)),
         "CSLM scoring": lambda: estimating(contexts, words),
     }
@@ -108,9 +108,9 @@ def phrase_based_paths() -> dict[str, Work]:
 def network_paths() -> dict[str, Work]:
     """Networks with random weights on random words."""
     config, case, random = PAIR_SIZES["embedded"], CASES[0], np.random.default_rng(0)
-    pairs, scorer = random_pairs(config, 2000), PairScorer(EncoderDecoder(config), "fp32")
+    pairs, scorer = random_pairs(config, 1000), PairScorer(EncoderDecoder(config), "fp32")
     network = AttentionNetwork(AttentionConfig(case.words, case.words, **SIZES["small"]))
-    source = Ragged.from_lists([random.integers(3, case.words, length) for length in (6, 8, 10, 12, 14, 16, 18, 20)])
+    source = Ragged.from_lists([random.integers(3, case.words, length) for length in (6, 10, 14, 18)])
     settings = section_settings("decoding.attention", {"beam": 12, "max_length_ratio": 1, "max_length_extra": 0})
     sets = random_sets(case, len(source))
     return {
@@ -131,15 +131,15 @@ def walk(successors: np.ndarray, steps: int) -> int:
 def reference() -> Work:
     """A fixed piece of work of Numba, NumPy and PyTorch."""
     random = np.random.default_rng(0)
-    order = random.permutation(1 << 19)
+    order = random.permutation(1 << 22)
     successors = np.empty(len(order), dtype=np.int32)
     successors[order] = np.roll(order, -1)
-    numbers, matrix = random.random(200_000), torch.rand(512, 512)
+    numbers, matrix = random.random(100_000), torch.rand(512, 512)
 
     def work() -> None:
-        walk(successors, 1_000_000)
+        walk(successors, 50_000)
         np.sort(numbers)
-        for _ in range(4):
+        for _ in range(2):
             torch.mm(matrix, matrix)
 
     return work
