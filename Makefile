@@ -5,6 +5,8 @@ CORES ?= $(shell nproc 2>/dev/null || echo 2)
 # an experiment file and further settings, e.g. make run EXPERIMENT=experiments/multi30k.yaml CONFIG=data_mirror=/data
 EXPERIMENT ?=
 CONFIG ?=
+# bench-check: keep what is measured
+UPDATE ?=
 # rounds of test-kills, and the number of the first one
 TIMES ?= 30
 FIRST ?= 1
@@ -28,7 +30,7 @@ RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/
 # the tests in as many processes as there are cores
 TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run report test test-all test-cluster test-kills fuzz lint bench clean
+.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -67,11 +69,16 @@ lint: $(READY)
 	$(BIN)/python envs/audit.py
 
 bench: $(READY)
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $$(ls benchmarks/*.py | grep -v check.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/neural-smt calibrate --results $(RUNS); fi
 
+# what has become slower by more than 15 %, against benchmarks/ratios.json; UPDATE=1 writes that anew
+bench-check: $(READY)
+	@$(BIN)/python benchmarks/check.py $(if $(UPDATE),--update)
+
 clean:
-	rm -rf $(VENV) .snakemake results build .pytest_cache .ruff_cache
+	rm -rf $(VENV) .snakemake build .pytest_cache .ruff_cache
+	find results -mindepth 1 ! -path results/README.md -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): envs/requirements.lock pyproject.toml

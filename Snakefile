@@ -4,6 +4,11 @@ from snakemake.utils import min_version
 
 min_version("9.20")
 
+
+# with --sdm apptainer alone; docs/clusters.md says how it is made
+container: "neural-smt.sif"
+
+
 # an experiment given with --configfile stands alone; the default one is not mixed into it
 if "experiment" not in config:
 

@@ -69,13 +69,22 @@ def test_what_is_typed_in_place_of_commands_has_a_command() -> None:
     assert COMMANDS.keys() <= set(OTHERS)
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{page.name}" for page in (REPOSITORY / "docs").glob("*.md"))])
-def test_pages_name_files_that_are_there(page: str) -> None:
+PAGES = [
+    str(page.relative_to(REPOSITORY))
+    for folder in ("", "docs", "results")
+    for page in (REPOSITORY / folder).glob("*.md")
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_name_files_and_targets_that_are_there(page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     links = [(REPOSITORY / page).parent / link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text)]
     tops = "benchmarks|docs|envs|experiments|pkg|profiles|rules|tests|workflow_scripts"
     paths = [REPOSITORY / path for path in re.findall(rf"\b((?:{tops})/[\w./-]*\w)", text)]
     assert [path for path in [*links, *paths] if not path.exists()] == []
+    targets = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert set(re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.M)) <= set(targets)
 
 
 @pytest.mark.slow
