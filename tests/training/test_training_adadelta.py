@@ -76,15 +76,16 @@ def test_state_can_be_saved_and_loaded() -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_clipping_scales_dense_and_sparse_gradients_together() -> None:
+@pytest.mark.parametrize(("limit", "scale"), [(1.0, 0.2), (5.0, 1.0), (10.0, 1.0)])
+def test_clipping_scales_dense_and_sparse_gradients_together(limit: float, scale: float) -> None:
     embedding, weight = nn.Parameter(torch.zeros(5, 1)), nn.Parameter(torch.zeros(1))
     # Word 2 is seen twice: its gradients add up before the norm is taken.
     embedding.grad = torch.sparse_coo_tensor(torch.tensor([[2, 2]]), torch.tensor([[1.0], [2.0]]), (5, 1))
     weight.grad = torch.tensor([4.0])
-    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0)
+    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, limit)
     assert norm == pytest.approx(5.0)
-    assert gradients["e"].to_dense()[2].item() == pytest.approx(0.6)
-    assert gradients["w"].item() == pytest.approx(0.8)
+    assert gradients["e"].to_dense()[2].item() == pytest.approx(3 * scale)
+    assert gradients["w"].item() == pytest.approx(4 * scale)
 
 
 @pytest.mark.parametrize("rows_only", [False, True])
