@@ -1,6 +1,7 @@
 """The step that builds a phrase table: that of Moses, and the same bytes in shards as at once."""
 
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.records import load_record
-from neural_smt.phrases import merge, steps
+from neural_smt.phrases import extraction, merge, steps
 from neural_smt.phrases.merge import merge_phrases
 from neural_smt.phrases.moses_format import write_moses
 from neural_smt.phrases.table import PhraseTable
@@ -53,6 +54,18 @@ def build_in_shards(inputs: dict[str, Path], folder: Path, max_length: int = 7, 
         steps.score_phrases(partition=own, totals=totals, shard=name, **lexical, output=output)
     steps.build_phrase_table(**inputs, parts=parts, max_length=max_length, smoothing=SMOOTHING, output=folder / "table")
     return folder / "table"
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "says"),
+    [(extraction, "MOST_PAIRS", r"\d+ phrase pairs are more than 3;"), (steps, "MOST_COUNTED", "times, more than 3;")],
+)
+def test_more_pairs_than_there_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, limit: str, says: str
+) -> None:
+    monkeypatch.setattr(module, limit, 3)
+    with pytest.raises(UserError, match=says):
+        build_in_shards(random_inputs(tmp_path, 1, 30, 4), tmp_path)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
