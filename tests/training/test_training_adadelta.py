@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from neural_smt.experiment.settings import Settings
 from neural_smt.training import adadelta
 from neural_smt.training.adadelta import AdaDelta, clipped_gradients
 
@@ -98,6 +99,7 @@ def test_a_gradient_that_is_not_finite_shrinks_the_weights_or_its_rows(value: fl
     assert not math.isfinite(norm)
     assert gradients["w"].item() == pytest.approx(0.3)
     found = gradients["e"]
+    assert not AdaDelta.of(nn.Linear(1, 1), Settings({"rho": 0.95, "epsilon": 1e-6, "clip": 1.0})).rows_only
     if rows_only:
         assert found.indices().tolist() == [[1]]
         found = found.values()
