@@ -38,7 +38,7 @@ CUBE = np.dtype([(name, np.int32) for name in ("first", "last", "span", "coverag
 """first, last: the range of its rows; span: its number; coverage: in the buffer."""
 
 ROW = np.dtype([("shared", np.float64), ("parent", np.int32), ("turn", np.int32)])
-"""parent: a hypothesis; turn: orientation of the span after it; shared: by its cells, the score without their options."""
+"""parent: a hypothesis; turn: orientation of the span after it; shared: what the scores of its cells share."""
 
 CELL = np.dtype(
     [("score", np.float64), ("fallback", np.float64)] + [(name, np.int32) for name in ("cube", "row", "column")],
