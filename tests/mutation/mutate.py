@@ -47,8 +47,8 @@ def draw(work: WorkDB, module: Path, functions: list[str], mutants: int, seed: i
     """Fill a new session with mutants of a module, or of some functions of it."""
     init([module], work, {})
     items = {(item.mutations[0].operator_name, item.mutations[0].occurrence): item for item in work.work_items}
-    kept = [key for key in sorted(items) if not any(name in key[0] for name in LEFT_OUT)]
-    kept = [key for key in kept if not functions or items[key].mutations[0].definition_name in functions]
+    places = (key for key in sorted(items) if not any(name in key[0] for name in LEFT_OUT))
+    kept = [key for key in places if not functions or items[key].mutations[0].definition_name in functions]
     drawn = random.Random(seed).sample(kept, min(mutants, len(kept)))
     print(f"{len(kept)} mutants, of which {len(drawn)} are tested")
     work.clear()
