@@ -13,6 +13,12 @@ FIRST ?= 1
 # damaged files that fuzz reads, of all formats together, and what they are drawn with
 ROUNDS ?= 20000
 SEED ?= 1
+# what mutate changes, an entry of tests/mutation/modules.yaml, and how many of its mutants are drawn
+MODULE ?= adadelta
+MUTANTS ?= 150
+# tests of what Numba compiles
+KERNELS := alignment decoding evaluation language_model networks phrases representations rescoring training tuning \
+	vocabulary_selection
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,13 +30,15 @@ VERBOSE ?=
 OPTIONS := $(if $(VERBOSE),,--logger rich) $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
 # what Snakemake's report looks like, on a phone too, and what it opens on
 REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/report/metadata.yaml
+COVERED = $(BIN)/coverage run -m pytest -o cache_dir=build/coverage/cache
+STAGES = $(patsubst pkg/neural_smt/%/__init__.py,%,$(wildcard pkg/neural_smt/*/__init__.py))
 # finished runs that rates are taken from; the tiny one compiles kernels
 RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
 # the tests in as many processes as there are cores
 TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check clean
+.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check coverage mutate clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -60,6 +68,25 @@ test-kills: $(READY)
 # every reader of a file reads files damaged at random: a result or one sentence, and a table of how many
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/fuzzer.py $(ROUNDS) $(SEED)
+
+# kernels are seen where they run as Python, some seconds for each test; what fails there runs again compiled, and then
+# all other tests
+coverage: $(READY)
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	-NUMBA_DISABLE_JIT=1 $(COVERED) $(KERNELS:%=tests/%)
+	$(COVERED) --last-failed --last-failed-no-failures none $(KERNELS:%=tests/%)
+	$(COVERED) tests $(KERNELS:%=--ignore tests/%)
+	$(BIN)/coverage combine --quiet
+	@for stage in $(STAGES); do \
+		echo "$$stage $$($(BIN)/coverage report --include="pkg/neural_smt/$$stage/*" | tail -1)"; \
+	done
+	@$(BIN)/coverage report --skip-covered --show-missing > build/coverage/missing.txt
+
+# mutants of one module that its tests do not notice; once more: those of the last time
+mutate: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
+	$(BIN)/python tests/mutation/mutate.py $(MODULE) $(MUTANTS) $(SEED)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -10,6 +10,9 @@ import hypothesis
 import pytest
 from browser import Browser
 
+if os.environ.get("NUMBA_DISABLE_JIT"):
+    from interpreted import pytest_runtest_protocol as pytest_runtest_protocol  # before anything loads the package
+
 # Tests do thousands of tiny matrix products: threads that wait for each other after each make them slower, and on a
 # busy machine ten times slower. Set before anything loads OpenMP.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -42,13 +42,13 @@ def assert_lists_equal(translation, expected, limit):
     assert translation.score == translation.nbest[0].score
 
 
-def assert_finds_everything(decoder, listed, limit=6, feature=None):
-    """The n-best lists of ``SENTENCES`` are the best of all derivations within the distortion limit; feature: scores
+def assert_finds_everything(decoder, listed, limit=6, feature=None, sentences=SENTENCES):
+    """The n-best lists of the sentences are the best of all derivations within the distortion limit; feature: scores
     words as that of the decoder does.
     """
     settings = decoder.feature_set, decoder.vector, 63 if limit < 0 else limit, feature or decoder.feature
-    translations = decoder.decode(SENTENCES, nbest=listed, distinct=False)
-    for sentence, translation in zip(SENTENCES, translations, strict=True):
+    translations = decoder.decode(sentences, nbest=listed, distinct=False)
+    for sentence, translation in zip(sentences, translations, strict=True):
         assert_lists_equal(translation, all_derivations(decoder.model, sentence, *settings), listed)
 
 
@@ -94,6 +94,18 @@ def test_quantised_language_models_are_searched_as_exact_ones():
     model, weights = random_model(5)
     coded = NgramModel.from_tables(random_ngrams(np.random.default_rng(5)), TARGET, quantise=True)
     assert_finds_everything(Decoder(replace(model, language_models=(coded,)), search_all("cube"), weights), 500)
+
+
+def test_no_distance_exceeds_the_limit():
+    """Of six words, each may come within the limit of the first gap, and yet too far behind the last phrase."""
+    assert_finds_everything(random_decoder(3, search_all("stack", 3)), 500, 3, sentences=[list("mnopqr")])
+
+
+def test_few_pops_find_the_best_and_are_all_made():
+    sizes = {}, {"stack_size": 8, "pop_limit": 8}
+    found = [random_decoder(3, search_all("cube").replace(**s)).decode(SENTENCES[:2], 9, False) for s in sizes]
+    assert [t.score for t in found[0]] == pytest.approx([t.score for t in found[1]])
+    assert min(len(t.nbest) for t in found[1]) >= 8
 
 
 @pytest.mark.parametrize("seed", range(3))

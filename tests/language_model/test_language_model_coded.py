@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ngram_tables import CASES, WORDS, ngrams, random_text, real_text, walk
 
 from neural_smt.errors import UserError
+from neural_smt.language_model import automaton
 from neural_smt.language_model.automaton import CODES, NgramError, choose_centres, encode
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, context_states, word_mass
@@ -34,6 +35,12 @@ def encoded(scores: np.ndarray, zero: bool = False) -> tuple[np.ndarray, np.ndar
 def both_models(tables: Sequence[NgramTable], vocabulary: Vocabulary = WORDS) -> list[NgramModel]:
     """The exact and the quantised model."""
     return [NgramModel.from_tables(tables, vocabulary, quantise) for quantise in (False, True)]
+
+
+def test_more_ngrams_than_there_are_numbers(monkeypatch):
+    monkeypatch.setattr(automaton, "_LARGEST", 50)
+    with pytest.raises(UserError, match="more than 50 n-grams"):
+        both_models(estimate(random_text(), 3).tables)
 
 
 def test_bins_divide_the_range_and_stand_for_their_means():

@@ -55,6 +55,13 @@ def build_in_shards(inputs: dict[str, Path], folder: Path, max_length: int = 7, 
     return folder / "table"
 
 
+@pytest.mark.parametrize("limit", ["extraction.MOST_PAIRS", "steps.MOST_COUNTED"])
+def test_more_pairs_than_there_are_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(f"neural_smt.phrases.{limit}", 3)
+    with pytest.raises(UserError, match="more than 3;"):
+        build_in_shards(random_inputs(tmp_path, 1, 30, 4), tmp_path)
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from neural_smt.experiment.settings import Settings
 from neural_smt.training import adadelta
 from neural_smt.training.adadelta import AdaDelta, clipped_gradients
 
@@ -76,15 +77,16 @@ def test_state_can_be_saved_and_loaded() -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_clipping_scales_dense_and_sparse_gradients_together() -> None:
+@pytest.mark.parametrize(("limit", "scale"), [(1.0, 0.2), (5.0, 1.0), (10.0, 1.0)])
+def test_clipping_scales_dense_and_sparse_gradients_together(limit: float, scale: float) -> None:
     embedding, weight = nn.Parameter(torch.zeros(5, 1)), nn.Parameter(torch.zeros(1))
     # Word 2 is seen twice: its gradients add up before the norm is taken.
     embedding.grad = torch.sparse_coo_tensor(torch.tensor([[2, 2]]), torch.tensor([[1.0], [2.0]]), (5, 1))
     weight.grad = torch.tensor([4.0])
-    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0)
+    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, limit)
     assert norm == pytest.approx(5.0)
-    assert gradients["e"].to_dense()[2].item() == pytest.approx(0.6)
-    assert gradients["w"].item() == pytest.approx(0.8)
+    assert gradients["e"].to_dense()[2].item() == pytest.approx(3 * scale)
+    assert gradients["w"].item() == pytest.approx(4 * scale)
 
 
 @pytest.mark.parametrize("rows_only", [False, True])
@@ -97,6 +99,7 @@ def test_a_gradient_that_is_not_finite_shrinks_the_weights_or_its_rows(value: fl
     assert not math.isfinite(norm)
     assert gradients["w"].item() == pytest.approx(0.3)
     found = gradients["e"]
+    assert not AdaDelta.of(nn.Linear(1, 1), Settings({"rho": 0.95, "epsilon": 1e-6, "clip": 1.0})).rows_only
     if rows_only:
         assert found.indices().tolist() == [[1]]
         found = found.values()

@@ -34,7 +34,7 @@ def _parse(data: np.ndarray, values: np.ndarray, sure: np.ndarray, offsets: np.n
     mark = _HYPHEN
     for byte in data:
         if _ZERO <= byte <= _NINE:
-            number = number * 10 + (byte - _ZERO)
+            number = number * 10 + (np.int64(byte) - _ZERO)
             digits += 1
             if number > LARGEST_INDEX:
                 return links, line

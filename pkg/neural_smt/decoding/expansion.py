@@ -37,8 +37,8 @@ phrase: its source phrase.
 CUBE = np.dtype([(name, np.int32) for name in ("first", "last", "span", "coverage")])
 """first, last: the range of its rows; span: its number; coverage: in the buffer."""
 
-ROW = np.dtype([("base", np.float64), ("parent", np.int32), ("turn", np.int32)])
-"""parent: a hypothesis; turn: orientation of the span after it; base: what its cells share."""
+ROW = np.dtype([("shared", np.float64), ("parent", np.int32), ("turn", np.int32)])
+"""parent: a hypothesis; turn: orientation of the span after it; shared: what the scores of its cells share."""
 
 CELL = np.dtype(
     [("score", np.float64), ("fallback", np.float64)] + [(name, np.int32) for name in ("cube", "row", "column")],
@@ -231,12 +231,12 @@ def _fill_rows(rows: np.ndarray, first: int, span: np.void, task: Task, stacks: 
             continue
         # Hypotheses come best first and distances differ little, so insertion has little to move.
         place = row
-        while place > first and rows[place - 1].base < base:
+        while place > first and rows[place - 1].shared < base:
             rows[place] = rows[place - 1]
             place -= 1
         rows[place].parent = parent
         rows[place].turn = turn
-        rows[place].base = base
+        rows[place].shared = base
         row += 1
     return row
 
@@ -284,7 +284,7 @@ def _score_cell(
     made, cube, options = cubes.counts[0], cubes.cubes[number], task.options
     cubes.seen[slot] = made
     line, option = cubes.rows[cube.first + row], options.offsets[cubes.spans[cube.span].phrase] + column
-    score = line.base + options.score[option] + options.backward[option, line.turn]
+    score = line.shared + options.score[option] + options.backward[option, line.turn]
     language, fallback = score_phrase(task, stacks.states[line.parent], option, final, cubes.states[made])
     cell = cubes.cells[made]
     cell.cube = number
