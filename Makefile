@@ -91,6 +91,7 @@ mutate: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 	$(BIN)/python envs/audit.py
@@ -104,7 +105,7 @@ bench-check: $(READY)
 	@$(BIN)/python benchmarks/check.py $(if $(UPDATE),--update)
 
 clean:
-	rm -rf $(VENV) .snakemake build .pytest_cache .ruff_cache
+	rm -rf $(VENV) .snakemake build .pytest_cache .ruff_cache .mypy_cache
 	find results -mindepth 1 ! -path results/README.md -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
