@@ -54,7 +54,7 @@ from neural_smt.vocabulary import Vocabulary
 
 RATIOS = ROOT / "benchmarks" / "ratios.json"
 LIMIT = 1.15
-ROUNDS, AGAIN = 10, 3
+ROUNDS, AGAIN = 10, 2
 REFERENCE = "reference"
 PARTS = {"pairs": 3000, "dev": 150, "in_domain": 1, "test": 1, "gold": 1, "monolingual": 1, "noise": 0}
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
