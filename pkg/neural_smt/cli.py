@@ -133,7 +133,7 @@ def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], 
         if name not in places:
             _add_option(parser, parameter, meaning[name])
             continue
-        kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
+        kind: dict[str, Any] = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
         parser.add_argument(name, metavar=name.upper().removesuffix("S"), help=meaning[name], **kind)
 
 

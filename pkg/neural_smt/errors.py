@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -45,7 +45,17 @@ class MissingKey(UserError, KeyError):
     __str__ = Exception.__str__
 
 
-class Section(dict):
+Value = TypeVar("Value")
+
+
+def required(value: Value | None) -> Value:
+    """A value that is there, as its caller makes sure."""
+    if value is None:
+        raise TypeError("a value that is needed is missing")
+    return value
+
+
+class Section(dict[str, Any]):
     """A mapping that a user may have edited wrongly: a missing key is a ``UserError``.
 
     place: what the sentence starts with, as ``weights.json``; advice: what it ends with.
@@ -117,11 +127,11 @@ def program(name: str, folder: Path | None = None) -> str:
 def _message(error: BaseException) -> str | None:
     if isinstance(error, UserError):
         return str(error)
-    if isinstance(error, OSError) and error.errno in _ADVICE:
+    if isinstance(error, OSError) and error.errno is not None and error.errno in _ADVICE:
         place = error.filename or f"an output, or a temporary file in {tempfile.gettempdir()}"
         return f"{place}: {os.strerror(error.errno)}; {_ADVICE[error.errno]}"
     if isinstance(error, MemoryError):
-        return f"not enough memory ({error or 'no more to be had'}); {_ADVICE[errno.ENOMEM]}"
+        return f"not enough memory ({str(error) or 'no more to be had'}); {_ADVICE[errno.ENOMEM]}"
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which need not be loaded
         return "the GPU has too little memory; lower the network's batch or sizes, or set device: cpu"
     return None

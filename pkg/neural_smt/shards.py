@@ -13,7 +13,8 @@ import numpy as np
 
 from neural_smt.errors import UserError
 
-Part, Result = TypeVar("Part"), TypeVar("Result")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)

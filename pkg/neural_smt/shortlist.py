@@ -25,7 +25,7 @@ def most_frequent(vocabulary: Vocabulary, size: int) -> Vocabulary:
 def repeated_words(lines: Iterable[str]) -> Vocabulary:
     """The words of tokenised sentences that occur at least twice (Auli et al. 2013, sections 4.1 and 5.4)."""
     words = Vocabulary.from_sentences(lines)
-    return most_frequent(words, np.count_nonzero(words.counts > 1))
+    return most_frequent(words, int(np.count_nonzero(words.counts > 1)))
 
 
 def shortlist_ids(vocabulary: Vocabulary, shortlist: Vocabulary) -> np.ndarray:
@@ -66,7 +66,7 @@ def build_shortlists(
         shortlist.save(output)
         for name, texts in coverage.items():
             # The training text is usually one of the sets: no need to read it twice.
-            ids = shortlist.encode(lines if texts[index] == str(text) else read_lines(texts[index])).values
+            ids = shortlist.encode(lines if texts[index] == str(text) else read_lines(Path(texts[index]))).values
             total, covered = len(ids), np.count_nonzero(ids != UNK)
             rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))
             log.info("%s, %s side: %d of %d running words in the shortlist", name, side, covered, total)

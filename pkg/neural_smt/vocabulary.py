@@ -31,9 +31,8 @@ class Vocabulary:
     (0 for the reserved entries).
     """
 
-    def __init__(self, words: Sequence[str], counts: Sequence[int]):
-        self.words = list(words)
-        self.counts = np.asarray(counts, dtype=np.int64)
+    def __init__(self, words: Sequence[str], counts: Sequence[int] | np.ndarray):
+        self.words, self.counts = list(words), np.asarray(counts, dtype=np.int64)
         self.index = {word: number for number, word in enumerate(self.words)}
 
     def __len__(self) -> int:
@@ -48,7 +47,7 @@ class Vocabulary:
         return digest_lines(self.words)
 
     @classmethod
-    def from_counts(cls, counts: Counter) -> "Vocabulary":
+    def from_counts(cls, counts: Counter[str]) -> "Vocabulary":
         """Order the counted words; words spelt like a reserved entry are mapped to that entry, not counted."""
         items = sorted(((word, n) for word, n in counts.items() if word not in RESERVED), key=lambda x: (-x[1], x[0]))
         return cls([*RESERVED, *(word for word, _ in items)], [0, 0, 0, *(n for _, n in items)])
@@ -56,7 +55,7 @@ class Vocabulary:
     @classmethod
     def from_sentences(cls, lines: Iterable[str]) -> "Vocabulary":
         """Count the space-separated tokens of tokenised sentences."""
-        counts: Counter = Counter()
+        counts: Counter[str] = Counter()
         for line in lines:
             counts.update(line.split())
         return cls.from_counts(counts)

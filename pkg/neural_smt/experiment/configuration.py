@@ -61,19 +61,19 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(config, Mapping):
         raise UserError("configuration: expected keys and values; give the experiment's settings")
     _check_keys(config, "")
-    config = deepcopy(dict(config))
+    completed = deepcopy(dict(config))
     for path, advice in MOVED.items():
-        _refuse_moved(config, path.split("."), advice)
-    inherit_networks(config)
-    schema = networks_schema(config["networks"], load_schema())
-    fill_defaults(config, schema, schema)
-    read_texts(config, schema)
-    check_section(config, schema)
-    _expand_test_sets(config)
-    _check_languages(config)
-    _check_names(config)
-    collect_archives(config["corpus"]["sources"])
-    return config
+        _refuse_moved(completed, path.split("."), advice)
+    inherit_networks(completed)
+    schema = networks_schema(completed["networks"], load_schema())
+    fill_defaults(completed, schema, schema)
+    read_texts(completed, schema)
+    check_section(completed, schema)
+    _expand_test_sets(completed)
+    _check_languages(completed)
+    _check_names(completed)
+    collect_archives(completed["corpus"]["sources"])
+    return completed
 
 
 def _check_keys(section: Any, where: str) -> None:

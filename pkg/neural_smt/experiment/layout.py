@@ -119,7 +119,7 @@ class Layout(Systems):
 
     def scored_text(self, network: str, text: str) -> dict[str, str]:
         """What a network reads of a set ``text`` whose candidates it scores, by the names of the steps' arguments."""
-        files = {}
+        files: dict[str, str | None] = {}
         if self.kind_of(network) != "recurrent" or network in self.joint_inputs:
             files["text"] = self.text(text, self.read_language(network))
         if vocabulary := self.networks[network].get("vocabulary"):

@@ -141,7 +141,7 @@ READERS: dict[str, Callable[[str], Any]] = {
 def read_texts(section: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Put numbers and truth values in the places of texts that say them, as in ``--config 'tuning={runs: 4}'``."""
     for error in list(_validator()(schema).iter_errors(section)):
-        reader, *path = READERS.get(str(error.validator_value)), *error.absolute_path
+        reader, path = READERS.get(str(error.validator_value)), list(error.absolute_path)
         if error.validator == "type" and reader and isinstance(error.instance, str) and path:
             place: Any = section
             for part in path[:-1]:

@@ -35,7 +35,7 @@ PATHS = (
 """Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
 
 
-def map_paths(content: Mapping[str, Any], change: Callable[[str], Any]) -> dict[str, Any]:
+def map_paths(content: Mapping[str, Any], change: Callable[..., Any]) -> dict[str, Any]:
     """A description with every path changed."""
     result: dict[str, Any] = {}
     for key, value in content.items():

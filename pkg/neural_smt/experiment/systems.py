@@ -13,8 +13,8 @@ SEARCH_KINDS = kinds_that_score("search")
 GROUPS = ("phrase", "language_model", "reordering", "unknown_penalty")
 """Feature groups that are no network."""
 
-TAKEN = (*GROUPS, "distortion", "lexical_reordering", "word_penalty", "phrase_penalty")
-TAKEN += ("unknown_word_penalty", "translation_model")
+TAKEN = {*GROUPS, "distortion", "lexical_reordering", "word_penalty", "phrase_penalty"}
+TAKEN |= {"unknown_word_penalty", "translation_model"}
 """Names that a network cannot have: features and files are called so."""
 
 PAPER_ROWS = ("baseline", "rnn", "cslm_rnn", "cslm_rnn_wp")
@@ -39,7 +39,7 @@ class Systems:
 
     def kind_of(self, network: str | None) -> str | None:
         """The kind of a network; None for a name that is no network's."""
-        return self.networks.get(network, {}).get("kind")
+        return self.networks.get(network or "", {}).get("kind")
 
     def kind(self, network: str) -> Kind:
         """What is known of the kind of a network."""

@@ -112,7 +112,7 @@ def read_arrays(
             for name in places if names is None else names:
                 place = places[name]
                 data = _read(stream, place) if whole is None else np.asarray(whole)[place.start :][: place.bytes]
-                if arrays.unseen and xxhash.xxh3_64_hexdigest(data) != place.checksum:
+                if arrays.unseen and xxhash.xxh3_64_hexdigest(data.data) != place.checksum:
                     raise ValueError(f"'{name}' is not what was written")
                 arrays[name] = data.view(place.kind).reshape(place.shape)
                 arrays[name].flags.writeable = not mapped
@@ -213,8 +213,8 @@ class ArrayWriter:
             self.append(f"{name}.offsets", written + rows.offsets[known:])
             return
         if name not in self._grown:
-            stream = open(self.path.with_name(f"{self.path.name}.{name}"), "wb")  # noqa: SIM115
-            self._grown[name] = stream, rows[:0]
+            own = open(self.path.with_name(f"{self.path.name}.{name}"), "wb")  # noqa: SIM115
+            self._grown[name] = own, rows[:0]
         stream, like = self._grown[name]
         if rows.dtype != like.dtype or rows.shape[1:] != like.shape[1:]:
             raise ValueError(f"{stream.name}: rows of {rows.dtype} {rows.shape} do not belong here")

@@ -85,7 +85,7 @@ def named_errors(path: Path, writing: bool = False) -> Iterator[None]:
         fault = f"cannot be read ({error}); fetch or write the file again"
         if isinstance(error, IsADirectoryError):
             fault = "is a folder; name a file"
-        elif writing:
+        elif writing and isinstance(error, OSError):
             fault = f"cannot be written ({error.strerror}); name another file"
         elif isinstance(error, FileNotFoundError):
             fault = "no such file; check the path"
@@ -113,7 +113,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path) -> Iterator[io.BufferedIOBase]:
     """Open a file for reading bytes, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
     path = Path(path)
     with named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
@@ -295,7 +295,7 @@ def digest_parts(parts: Iterable[str | np.ndarray]) -> str:
     """SHA-256 (hex) of texts and the values of arrays, one after the other."""
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part))
+        digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).data)
     return digest.hexdigest()
 
 
@@ -326,7 +326,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     ``UserError`` for a missing or damaged file, and for a column that is asked for but is not there.
     """
     rows = csv.reader(io.StringIO("\n".join(read_lines(path)), newline=""), strict=True)
-    table, header = [], None
+    table: list[dict[str, str]] = []
+    header = None
     try:
         for row in rows:
             if not row:

@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 import matplotlib
@@ -28,7 +29,7 @@ def drawing(path: Path, width: float, height: float) -> Iterator[Figure]:
         figure.savefig(temporary, format="png", metadata={"Software": None})
 
 
-def clean(axes: Axes, grid: str = "both") -> None:
+def clean(axes: Axes, grid: Literal["both", "x", "y"] = "both") -> None:
     """A light grid and no box."""
     axes.grid(alpha=0.3, axis=grid)
     axes.set_axisbelow(True)

@@ -67,7 +67,7 @@ class Ragged:
         offsets = self.offsets[first : end + 1]
         return Ragged(self.values[offsets[0] : offsets[-1]], offsets - offsets[0])
 
-    def take(self, rows: np.ndarray) -> "Ragged":
+    def take(self, rows: np.ndarray | Sequence[int]) -> "Ragged":
         """The lists at ``rows`` (int ``[m]``), in that order."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.offsets[rows + 1] - self.offsets[rows]  # not of all lists: there may be millions
@@ -80,11 +80,11 @@ class Ragged:
         return Ragged(self.values, self.offsets[offsets])
 
     @classmethod
-    def from_lists(cls, lists: Iterable[Sequence[int]], dtype: type = np.int32) -> "Ragged":
+    def from_lists(cls, lists: Iterable[Sequence[int] | np.ndarray], dtype: type = np.int32) -> "Ragged":
         """Build from an iterable of sequences of numbers."""
-        lists = [np.asarray(item, dtype=dtype) for item in lists]
-        values = np.concatenate(lists) if lists else np.zeros(0, dtype=dtype)
-        return cls(values, offsets_of([len(item) for item in lists]))
+        arrays: list[np.ndarray] = [np.asarray(item, dtype=dtype) for item in lists]
+        values = np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+        return cls(values, offsets_of([len(item) for item in arrays]))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Ragged"]) -> "Ragged":

@@ -20,6 +20,7 @@ from typing import Annotated, Any, NamedTuple, Self, TypeVar, get_args, get_orig
 
 import numpy as np
 
+from neural_smt.errors import required
 from neural_smt.io.arrays import Arrays, read_arrays, write_arrays
 from neural_smt.io.files import atomic
 from neural_smt.io.ragged import PIECE, Ragged
@@ -56,7 +57,7 @@ def _layouts(kind: type, prefix: str = "") -> Iterator[tuple[str, Layout]]:
         if not text:
             yield from _layouts(plain, f"{prefix}{name}.")
             continue
-        number, shape, inner, relation, bound, anything = _LAYOUT.fullmatch(text).groups()  # type: ignore[union-attr]
+        number, shape, inner, relation, bound, anything = required(_LAYOUT.fullmatch(text)).groups()
         lengths = shape.split(", ")
         if plain is not Ragged:
             yield prefix + name, Layout(text, number, lengths, relation, bound, not anything)
@@ -81,7 +82,7 @@ def check_arrays(layouts: Mapping[str, Layout], arrays: Arrays, sizes: Mapping[s
         if not fits:
             raise arrays.damaged(f"'{name}' is {array.dtype} {list(array.shape)}, not {layout.text}")
     for name, layout in layouts.items():
-        bound = int(layout.bound) if (layout.bound or "").isdecimal() else known.get(layout.bound or "")
+        bound = int(limit) if (limit := layout.bound or "").isdecimal() else known.get(limit)
         if not _values_fit(arrays[name], layout, bound):
             of = "" if bound is None else f", where {layout.bound} is {bound}"
             raise arrays.damaged(f"values of '{name}' are not {layout.text}{of}")
@@ -133,7 +134,7 @@ def record_of(kind: type[Kind], arrays: Arrays, **sizes: int) -> Kind:
     return record
 
 
-def _built(kind: type[Kind], arrays: Arrays, prefix: str = "") -> Kind:
+def _built(kind: type, arrays: Arrays, prefix: str = "") -> Any:
     values: dict[str, Any] = {}
     for name, (plain, text) in _fields(kind).items():
         place = prefix + name

@@ -4,7 +4,7 @@ import io
 import select
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
@@ -84,7 +84,7 @@ def stream_parallel(source: Path, target: Path) -> Iterator[tuple[str, str]]:
         yield one, other
 
 
-def write_pairs(source: Path, target: Path, pairs: Iterable[tuple[str, str]]) -> None:
+def write_pairs(source: Path, target: Path, pairs: Iterable[Sequence[str]]) -> None:
     """Write the sides of pairs line by line to two files, both or none; ``.gz`` is compressed reproducibly."""
     with (
         atomic(source) as source_temporary,
@@ -113,16 +113,15 @@ def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
     A batch ends early where the next line has not been written yet, so that a program that writes a line and waits gets
     its answer. Lines come without ends. Raises ``UserError`` naming the line that is not UTF-8.
     """
-    live = path in (None, STANDARD)
+    file = None if path is None or path == STANDARD else path
     number = 0
-    with open(0, "rb", closefd=False) if live else open_bytes(path) as stream:
+    with open(0, "rb", closefd=False) if file is None else open_bytes(file) as stream:
         for batch in _batches(stream, size):
-            name = Path("standard input") if live else path
-            yield decode_lines(name, b"".join(line + b"\n" for line in batch), number)
+            yield decode_lines(file or Path("standard input"), b"".join(line + b"\n" for line in batch), number)
             number += len(batch)
 
 
-def _batches(stream: IO[bytes], size: int) -> Iterator[list[bytes]]:
+def _batches(stream: io.BufferedIOBase, size: int) -> Iterator[list[bytes]]:
     """Lines without their ``\\n``, as many as can be read without waiting, but at least one and at most ``size``."""
     waiting: list[bytes] = []
     tail, ended = b"", False

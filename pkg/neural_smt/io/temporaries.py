@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 """This machine in names; process numbers of others say nothing here."""
@@ -25,7 +26,7 @@ def make_temporary(path: Path, directory: bool) -> Path:
 
     Errors name ``path``, not the temporary name.
     """
-    name = {"prefix": f".{HOST}-{os.getpid()}.", "suffix": f".{path.name}", "dir": path.parent}
+    name: dict[str, Any] = {"prefix": f".{HOST}-{os.getpid()}.", "suffix": f".{path.name}", "dir": path.parent}
     try:
         if directory:
             return Path(tempfile.mkdtemp(**name))

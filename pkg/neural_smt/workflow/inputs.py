@@ -138,7 +138,7 @@ class Inputs:
         """
         text = text or wildcards.set
         network, base = self.layout.rescoring_network(wildcards.system), self.systems[wildcards.system]["base"]
-        files = {"lists": "nbest.gz", "lattice": "lattices", "nbest": "dense"}
+        files: dict[str | None, str] = {"lists": "nbest.gz", "lattice": "lattices", "nbest": "dense"}
         end = files[self.layout.rescored_candidates(wildcards.system)]
         argument = "nbest" if end == "nbest.gz" else "lattices"
         found = {argument: f"{self.folder}/decoding/{base}/run{wildcards.run}/{text}.{end}"}

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,8 @@ def is_path(annotation: Any) -> bool:
 
 
 def is_list(annotation: Any) -> bool:
-    """Whether an annotation is ``list[...]``, alone or with ``None``."""
-    return typing.get_origin(optional(annotation)) is list
+    """Whether an annotation is ``list[...]`` or ``Sequence[...]``, alone or with ``None``."""
+    return typing.get_origin(optional(annotation)) in (list, Sequence)
 
 
 def invoke(step: Callable[..., Any], arguments: Mapping[str, Any], ambient: Mapping[str, Any] | None = None) -> Any:
