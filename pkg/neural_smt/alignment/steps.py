@@ -71,8 +71,8 @@ def align_sets(
     """
     check_as_many(targets=targets[1:], outputs=outputs)
     source, target, ends = _read_texts(sources, targets)
-    directions = [_align(source, target, settings, backward, threads) for backward in (False, True)]
-    alignments = symmetrise_alignments(*directions, settings["heuristic"])
+    forward, backward = (_align(source, target, settings, reverse, threads) for reverse in (False, True))
+    alignments = symmetrise_alignments(forward, backward, settings["heuristic"])
     for output, (first, last) in zip(outputs, pairwise(ends), strict=True):
         write_alignments(output, alignments.take(np.arange(first, last)))
 
@@ -95,16 +95,16 @@ def _align(source: list[str], target: list[str], settings: dict[str, Any], backw
     if section.aligner == "eflomal":
         return _eflomal(source, target, section.eflomal, backward, threads)
     texts = (target, source) if backward else (source, target)
-    vocabularies = [Vocabulary.from_sentences(lines) for lines in texts]
-    encoded = (vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, texts, strict=True))
-    links = fast_align(*encoded, *map(len, vocabularies), Settings(section.fast_align))
+    (one, first), (other, second) = ((lines, Vocabulary.from_sentences(lines)) for lines in texts)
+    sides = first.encode(one), second.encode(other)
+    links = fast_align(*sides, len(first), len(second), Settings(section.fast_align))
     return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if backward else links
 
 
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
     directions = read_alignments(forward), read_alignments(backward)
-    check_as_long(forward, backward, *map(len, directions), "align both directions of the same text")
+    check_as_long(forward, backward, len(directions[0]), len(directions[1]), "align both directions of the same text")
     alignments = symmetrise_alignments(*directions, heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)

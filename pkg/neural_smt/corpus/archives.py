@@ -16,10 +16,9 @@ import tarfile
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
 
 from neural_smt.corpus.sources import member_name
 from neural_smt.errors import UserError
@@ -58,9 +57,9 @@ def looks_like_archive(head: bytes) -> bool:
     return head.startswith(_ZIP) or head[_TAR_OFFSET:HEAD] == _TAR
 
 
-def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+def pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """What is left of a stream, at most ``PIECE`` bytes at a time."""
-    return iter(lambda: stream.read(PIECE), b"")
+    return iter(lambda: read(PIECE), b"")
 
 
 def verify(archive: Path, location: str) -> None:
@@ -75,7 +74,7 @@ def verify(archive: Path, location: str) -> None:
             if not entries.getmembers():
                 raise tarfile.ReadError("it is empty")
             # behind the last member, where its checksum is if it is compressed
-            deque(pieces(entries.fileobj), maxlen=0)
+            deque(pieces(entries.fileobj.read), maxlen=0)
     except DAMAGE as error:
         raise _damaged(location, error) from None
 
@@ -85,7 +84,7 @@ def _first_bytes(archive: Path) -> bytes:
         return stream.read(6)
 
 
-def member_pieces(archive: Path, declared: str) -> Iterator[bytes]:
+def member_pieces(archive: Path, declared: str) -> Generator[bytes]:
     """Yield the contents of a regular file in an archive, at most ``PIECE`` bytes at a time.
 
     ``UserError`` when the archive is damaged, has no such member, or the member is no regular file.
@@ -104,10 +103,10 @@ def _tar_pieces(archive: Path, wanted: str) -> Iterator[bytes]:
             names.append(_entry_name(entry.name))
             if names[-1] != wanted:
                 continue
-            if not entry.isreg():
+            if not entry.isreg() or (stream := entries.extractfile(entry)) is None:
                 link = f"a link to {entry.linkname}" if entry.islnk() or entry.issym() else ""
                 raise _unusable(archive, wanted, link or ("a folder" if entry.isdir() else "a device or pipe"))
-            yield from pieces(entries.extractfile(entry))
+            yield from pieces(stream.read)
             return
     raise _missing(archive, wanted, names)
 
@@ -123,7 +122,7 @@ def _zip_pieces(archive: Path, wanted: str) -> Iterator[bytes]:
         if fault := "a folder" if entry.is_dir() else other or ("encrypted" if entry.flag_bits & 1 else ""):
             raise _unusable(archive, wanted, fault)
         with stored.open(entry) as stream:
-            yield from pieces(stream)
+            yield from pieces(stream.read)
 
 
 def _entry_name(name: str) -> str:
@@ -178,7 +177,7 @@ def store_text(data: Iterator[bytes], origin: str, output: Path, unescape: bool 
             try:  # decompress once, so that a cut-off download is noticed here
                 with gzip.open(temporary, "rb") as stream:
                     head = stream.read(HEAD)
-                    deque(pieces(stream), maxlen=0)
+                    deque(pieces(stream.read), maxlen=0)
             except (OSError, EOFError, zlib.error) as error:
                 raise UserError(f"{origin}: a damaged gzip file ({error}); fetch it again from its publisher") from None
             _check_head(head, origin)

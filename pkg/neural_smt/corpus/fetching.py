@@ -68,7 +68,7 @@ def find(side: dict[str, Any], mirror: str | None) -> str | None:
 def keep_text(file: Path, location: str, output: Path, unescape: bool = False) -> None:
     """Keep a published text gzipped, byte for byte when it is published so; unescape: with references resolved."""
     with open(file, "rb") as stream:
-        store_text(pieces(stream), location, output, unescape)
+        store_text(pieces(stream.read), location, output, unescape)
 
 
 def keep_archive(file: Path, location: str, output: Path) -> None:
@@ -130,12 +130,13 @@ def _download(url: str, folder: Path) -> Path:
     import requests
     from tqdm import tqdm
 
-    file, told = folder / "file", SimpleNamespace(write=lambda line: line.strip() and log.info("%s", line.strip()))
+    told = SimpleNamespace(write=lambda line: log.info("%s", line.strip()) if line.strip() else None)
+    file = folder / "file"
     for attempt in range(1, ATTEMPTS + 1):
         log.info("%s: attempt %d of %d", url, attempt, ATTEMPTS)
         # a bar of nothing would be none to pooch
         bar = tqdm(desc=url, total=1, unit="B", unit_scale=True, file=told, mininterval=TELL_EVERY, delay=TELL_EVERY)
-        bar.bar_format, bar.reset = "{desc}: {n_fmt}B of {total_fmt}B", bar.close
+        vars(bar).update(bar_format="{desc}: {n_fmt}B of {total_fmt}B", reset=bar.close)
         http = partial(pooch.HTTPDownloader, progressbar=bar)
         kind = pooch.FTPDownloader if url.startswith("ftp:") else http
         try:

@@ -88,7 +88,7 @@ def expand_test_set(name: str, source: str, target: str) -> dict[str, dict[str, 
         raise UserError(
             f"sacreBLEU has no test set '{name}' for {pair} in one archive; it has {', '.join(sorted(usable))}"
         )
-    declared = DATASETS[name]
+    declared: Any = DATASETS[name]
     url = declared.data[0]
     archive = {"url": url, "mirror_path": f"{name}/{PurePosixPath(url).name}"}
     if declared.md5:

@@ -8,7 +8,7 @@ chance of one in ten million.
 import gzip
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +68,7 @@ class PairKeys:
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         rows = np.fromiter(map(_remember, pairs), dtype=_PAIR)
-        self.keys, self.words, self.characters, self.copied = (rows[name] for name in _PAIR.names)
+        self.keys, self.words, self.characters, self.copied = (rows[name] for name in _PAIR.names or ())
         self.pairs = len(rows)
 
     @property
@@ -335,7 +335,7 @@ class Split:
                     for stream, side in zip(streams[role], pair, strict=True):
                         stream.write(f"{side}\n")
         for part, given in self.sets.items():
-            write_pairs(*names[part], clean_pairs_of(*given.files))
+            write_pairs(names[part][0], names[part][1], clean_pairs_of(*given.files))
         write_rows(folder / "split.csv", ["text", "pairs"], [*self.counts.items(), ["left out", self.left_out]])
         for part, pairs in self.counts.items():
             log.info("%s: %s pairs", part, f"{pairs:,}")
@@ -343,7 +343,7 @@ class Split:
 
 
 def split_corpus(
-    survey: Survey, given: dict[str, Sequence[Path]], dev_size: int | None, test_size: int | None, seed: int
+    survey: Survey, given: Mapping[str, Sequence[Path]], dev_size: int | None, test_size: int | None, seed: int
 ) -> Split:
     """Draw what is not given of dev and test, see ``assign``; given: the files of sets, by part."""
     sets = {part: survey_set(part, files) for part, files in given.items() if files}
@@ -353,8 +353,8 @@ def split_corpus(
             raise UserError(f"--{part}-size: the set is given with --{part}; leave one of the two out")
         if size is not None and size < 1:
             raise UserError(f"--{part}-size: {size}; give at least one pair, or a set of your own with --{part}")
-    wanted = [0 if part in sets else size for part, size in sizes.items()]
-    roles = assign(survey, list(sets.values()), *wanted, seed=seed, origin=survey.files[0])
+    dev, test = (0 if part in sets else size for part, size in sizes.items())
+    roles = assign(survey, list(sets.values()), dev, test, seed=seed, origin=survey.files[0])
     if (left := int((roles == TRAIN).sum())) < FEWEST // 2:
         raise UserError(
             f"{survey.files[0]}: {left:,} pairs are left to train on; draw fewer with --dev-size and --test-size"

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus import archives, fetching, generation, splitting, tokenisation
-from neural_smt.errors import UserError, check_as_many
+from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import atomic, write_lines
 from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, stream_texts, write_pairs
@@ -94,7 +94,7 @@ def clean(
     source_output: Path,
     table: Path,
     settings: dict[str, Any],
-    targets: list[Path] = (),  # type: ignore[assignment]
+    targets: Sequence[Path] = (),
     target_output: Path | None = None,
 ) -> None:
     """Join tokenised corpora, dropping pairs that are empty, too long or of very unequal length (``corpus.cleaning``).
@@ -109,12 +109,13 @@ def clean(
     if len(sources) != count * len(names):
         check_as_many(names=names, **sides)
     files = list(zip(*sides.values(), strict=True))
-    limits, rows = section_settings("corpus.cleaning", settings), []
+    limits = section_settings("corpus.cleaning", settings)
+    rows: list[list[Any]] = []
     kept = chain.from_iterable(
         _clean(name, files[number * count : (number + 1) * count], limits, rows) for number, name in enumerate(names)
     )
     if targets:
-        write_pairs(source_output, target_output, kept)
+        write_pairs(source_output, required(target_output), kept)
     else:
         write_lines(source_output, (line for (line,) in kept))
     write_rows(table, ["source", "pairs", "kept", *REASONS], rows)
@@ -124,7 +125,7 @@ def _clean(
     name: str, files: list[tuple[Path, ...]], limits: Settings, rows: list[list[Any]]
 ) -> Iterator[tuple[str, ...]]:
     """Yield what is kept of a corpus; its row of the table comes after the last pair."""
-    counts: Counter = Counter()
+    counts: Counter[str] = Counter()
     for sides in files:
         for pair in stream_parallel(*sides) if len(sides) == 2 else zip(stream_lines(sides[0])):
             lengths = [len(side.split()) for side in pair]
@@ -164,8 +165,8 @@ def split(
     source_language: str,
     target_language: str,
     output: Path,
-    dev: list[Path] = (),  # type: ignore[assignment]
-    test: list[Path] = (),  # type: ignore[assignment]
+    dev: Sequence[Path] = (),
+    test: Sequence[Path] = (),
     dev_size: int | None = None,
     test_size: int | None = None,
     seed: int = 1,

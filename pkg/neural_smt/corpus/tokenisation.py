@@ -51,8 +51,7 @@ class Tokeniser:
     """Raw sentence in, space-separated escaped tokens out, for one language (ISO 639-1 code)."""
 
     def __init__(self, language: str):
-        self._normaliser = MosesPunctNormalizer(language)
-        self._tokeniser = MosesTokenizer(language)
+        self._normaliser, self._tokeniser = MosesPunctNormalizer(language), MosesTokenizer(language)
 
     def __call__(self, line: str) -> str:
         line = clean_characters(line)
@@ -81,10 +80,8 @@ def tokenise_lines(lines: Iterable[str], language: str, threads: int = 1) -> Ite
     first = list(islice(chunks, 2))
     chunks = chain(first, chunks)
     if threads <= 1 or len(first) <= 1:
-        results = (_tokenise_chunk(chunk, language) for chunk in chunks)
-    else:
-        results = _tokenise_in_processes(chunks, language, threads)
-    return chain.from_iterable(results)
+        return chain.from_iterable(_tokenise_chunk(chunk, language) for chunk in chunks)
+    return chain.from_iterable(_tokenise_in_processes(chunks, language, threads))
 
 
 def _tokenise_in_processes(chunks: Iterator[list[str]], language: str, threads: int) -> Iterator[list[str]]:

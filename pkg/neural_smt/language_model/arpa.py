@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.io import text_primitives as primitives
 from neural_smt.io.files import atomic, open_text, read_lines, read_pieces
 from neural_smt.io.text_primitives import Words, index_words
@@ -105,7 +105,7 @@ def _read_header(path: Path, data: bytes) -> tuple[list[int], int]:
 
 def _next_line(data: bytes, position: int) -> tuple[int, int]:
     """Where the next line that is not blank begins, and where the one after it."""
-    start = _BLANK.match(data, position).end()
+    start = required(_BLANK.match(data, position)).end()
     return start, data.find(b"\n", start) + 1 or len(data)
 
 

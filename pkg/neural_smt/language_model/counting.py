@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK
 
@@ -52,9 +52,9 @@ class Column:
 
     def write(self, start: int, rows: np.ndarray) -> None:
         """Write rows of a file from ``start`` on, over those that are there."""
-        with open(self.path, "r+b") as stream:
+        with open(required(self.path), "r+b") as stream:
             stream.seek(start * self._kind.itemsize)
-            stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
+            stream.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
 
     def append(self, rows: np.ndarray) -> None:
         """Write rows after the last one."""
@@ -298,8 +298,7 @@ class _Growing:
             total, suffix = np.pad(total, (0, longest - len(total))), np.pad(suffix, (0, longest - len(suffix)))
             total += np.bincount(words, minlength=longest)
             suffix[words] = take_rising(self._rows, ends, self._block)
-        word = np.flatnonzero(total).astype(np.int32)
-        row_of = np.zeros(len(total), dtype=np.int32)
+        word, row_of = np.flatnonzero(total).astype(np.int32), np.zeros(len(total), dtype=np.int32)
         row_of[word] = self._next_rows(len(word))
         self._extend(np.full(len(word), context, dtype=np.int32), suffix[word], word, total[word])
         for start, stop in blocks(len(bucket), self._block):

@@ -116,8 +116,7 @@ def estimate_in_blocks(
     must be kept as long as they are used. Without one all is in memory. Beside the blocks, memory holds some numbers
     for every word. Raises ``UserError`` as ``estimate`` does, and for more than 2^31 - 1 distinct n-grams of an order.
     """
-    thresholds = pruning_thresholds(prune, order)
-    tokens = _write_tokens(sentences, folder)
+    thresholds, tokens = pruning_thresholds(prune, order), _write_tokens(sentences, folder)
     counts = list(counting.count_ngrams(tokens, order, folder, block))
     tokens.remove()
     seen = len(counts[0]) - 1 + (counts[0]["word"][:1] != UNK)  # <unk> always counts as a word, <s> never
@@ -128,12 +127,12 @@ def estimate_in_blocks(
     for n, threshold in enumerate(thresholds, start=1):
         discounts[n - 1], table, shorter = _estimate_order(n, counts[n - 1 : n + 1], shorter, threshold, folder, block)
         tables.append(table)
-    table = _no_table(order, folder)
+    highest = _no_table(order, folder)
     for start, stop in blocks(len(shorter), block):  # n-grams of the highest order are no contexts
         words, prob, kept = shorter.part(start, stop)
-        table.append(*ngram_values(words, prob, np.ones(len(words)), kept))
+        highest.append(*ngram_values(words, prob, np.ones(len(words)), kept))
     shorter.remove()
-    empty, unigrams, *longer = [*tables, NgramTable(*table.part())]
+    empty, unigrams, *longer = [*tables, NgramTable(*highest.part())]
     unigrams.log10_prob[unigrams.words[:, 0] == BOS] = 0  # p(<s>) = 1
     unseen = (empty.log10_prob + empty.backoff).item()  # an unseen <unk> costs backing off to the uniform distribution
     return Estimate([unigrams.with_unknown(unseen), *longer], discounts)
@@ -173,8 +172,7 @@ def _no_estimates(order: int, folder: Path | None) -> Columns:
 
 def _no_table(order: int, folder: Path | None) -> Columns:
     """The columns of an ``NgramTable``."""
-    kinds = {"words": (np.int32, (order,)), "log10_prob": np.float32, "backoff": np.float32}
-    return Columns(folder, f"table{order}", **kinds)
+    return Columns(folder, f"table{order}", words=(np.int32, (order,)), log10_prob=np.float32, backoff=np.float32)
 
 
 def _write_tokens(sentences: Iterable[Ragged], folder: Path | None) -> Column:

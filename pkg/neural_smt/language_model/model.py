@@ -123,10 +123,9 @@ class NgramModel:
         meta = {"order": self.order, "ngrams": self.ngrams, "begin": self.begin_state}
         meta["vocabulary"] = self.vocabulary_digest
         arcs, *others = (getattr(self.arrays, name) for name in _Exact._fields)
-        saved: _Exact | _Quantised = _Exact(arcs.view(np.uint64).reshape(-1, 2), *others)
-        if self.quantised:
-            saved, meta["quantise"] = _Quantised(saved, self.arrays.coded), BITS
-        write_record(folder, saved, meta)
+        exact = _Exact(arcs.view(np.uint64).reshape(-1, 2), *others)
+        meta |= {"quantise": BITS} if self.quantised else {}
+        write_record(folder, _Quantised(exact, self.arrays.coded) if self.quantised else exact, meta)
 
     @classmethod
     def load(cls, folder: Path, vocabulary: Vocabulary | None = None, mapped: bool = True) -> "NgramModel":

@@ -38,7 +38,7 @@ class NgramTable:
         """Unigrams with a row for ``<unk>``, added before the others when missing."""
         if (self.words[:, 0] == UNK).any():
             return self
-        unknown = np.int32([[UNK]]), np.float32([log10_prob]), np.float32([0])
+        unknown = np.array([[UNK]], np.int32), np.array([log10_prob], np.float32), np.zeros(1, np.float32)
         return NgramTable(*map(np.concatenate, zip(unknown, vars(self).values(), strict=True)))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def _merge(parts: Sequence[Entries], merged: np.ndarray) -> Entries:
     lengths = np.concatenate([np.diff(part.entry_offsets) for part in parts])
     entries = Ragged(np.arange(lengths.sum()), offsets_of(lengths)).take(places).values
 
-    def joined(name: str) -> Ragged | np.ndarray:
+    def joined(name: str) -> Any:
         values = [getattr(part, name) for part in parts]
         if isinstance(values[0], Ragged):
             return gather_phrases(Ragged.concatenate(values), places if name == "source" else entries)
@@ -93,8 +94,8 @@ def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str],
                 if name != "entry_offsets":
                     writer.append(name, getattr(batch, name))
         writer.append("entry_offsets", offsets_of(np.concatenate(entry_counts)))
-        written = {name: writer.read(name) for name in names}
+        written: dict[str, Any] = {name: writer.read(name) for name in names}
         table = PhraseTable(**written, source_digest=digests[0], target_digest=digests[1], max_length=max_length)
-        writer.append("source_index", table.source_index)
+        writer.append("source_index", table.lookup[0])
         writer.meta = table.meta
     return table

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -77,9 +78,9 @@ def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> Moses
         parts.append([*arrays, np.rint(counts).astype(np.int32)])
     if not parts:
         raise UserError(f"{path}: holds no phrase pair; export the table again")
-    source, target, links, lengths, scores, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-    sides = (Ragged(*side) for side in zip((source, target, links), map(offsets_of, lengths.T), strict=True))
-    return MosesRows(*sides, scores, counts)
+    *values, lengths, scores, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    source, target, links = map(Ragged, values, map(offsets_of, lengths.T))
+    return MosesRows(source, target, links, scores, counts)
 
 
 def _explain(fault: int, place: int, piece: bytes, columns: int, reordering: bool) -> str:
@@ -226,10 +227,11 @@ def write_moses(
     Numbers have six significant digits, as Moses writes them.
     """
     with ExitStack() as stack:
-        phrase_file, reordering_file = (
-            stack.enter_context(open_text(stack.enter_context(atomic(path)), "w")) if path else None
-            for path in (phrase_table_path, reordering_path)
-        )
+
+        def opened(path: Path) -> IO[str]:
+            return stack.enter_context(open_text(stack.enter_context(atomic(path)), "w"))
+
+        phrase_file, reordering_file = opened(phrase_table_path), reordering_path and opened(reordering_path)
         for pairs, rows in _sorted_pairs(table, vocabularies):
             scores = table.scores[rows].T.tolist()
             scores += [list(map(math.exp, column[rows].tolist())) for column in (columns or {}).values()]

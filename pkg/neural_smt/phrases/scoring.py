@@ -5,7 +5,7 @@ and reordering probabilities. Follows Moses' ``score``, ``consolidate`` and ``le
 source phrase, e the target phrase.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -293,7 +293,7 @@ def score_pairs(
     check_extracted(len(pairs))
     consolidated = consolidate_pairs(pairs, threads)
     entries = score_entries(consolidated, pairs.source_phrases, pairs.target_phrases, lexical, smoothing, threads)
-    digests = {"source_digest": source_vocabulary.digest, "target_digest": target_vocabulary.digest}
+    digests: dict[str, Any] = {"source_digest": source_vocabulary.digest, "target_digest": target_vocabulary.digest}
     return PhraseTable(**vars(entries), **digests, max_length=max_length)
 
 

@@ -139,8 +139,7 @@ def extract_phrases(
 def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, output: Path, threads: int = 1) -> None:
     """Consolidate the phrase pairs of one partition, taken from all shards of the sentences (in their order)."""
     pairs = _load_partition(extracted, Shard.parse(shard).number - 1, max_length)
-    consolidated = consolidate_pairs(pairs, threads)
-    partitions = len(extracted)
+    consolidated, partitions = consolidate_pairs(pairs, threads), len(extracted)
     order, offsets = sort_numbers(find_partitions(pairs.target_phrases, partitions), partitions)
     partition = Partition(
         pairs=consolidated._replace(target=inverse(order)[consolidated.target]),
@@ -173,7 +172,8 @@ def _load_partition(extracted: Sequence[Path], partition: int, max_length: int) 
         return intern_parts(zip(texts, map(Ragged, spans, offsets), strict=True), max_length)
 
     phrases = intern("source", source), intern("target", target)
-    return ExtractedPairs(*map(np.concatenate, (source, target, links, orientation)), *phrases)
+    sources, targets, all_links, orientations = map(np.concatenate, (source, target, links, orientation))
+    return ExtractedPairs(sources, targets, all_links, orientations, *phrases)
 
 
 def count_targets(*, consolidated: list[Path], shard: str, output: Path) -> None:
@@ -220,7 +220,7 @@ def build_phrase_table(
     max_length: int,
     smoothing: float,
     output: Path,
-    parts: list[Path] = (),  # type: ignore[assignment]
+    parts: Sequence[Path] = (),
     threads: int = 1,
 ) -> None:
     """Write the phrase table of an aligned text with its reordering model.

@@ -91,10 +91,10 @@ class PhraseTable(Entries):
 
         Read-only whether the table is mapped or not, so that a kernel compiles once for both.
         """
-        views = tuple(np.asarray(a)[:] for a in (self.source_index, self.source.values, self.source.offsets))
+        views = [np.asarray(a)[:] for a in (self.source_index, self.source.values, self.source.offsets)]
         for view in views:
             view.flags.writeable = False
-        return views
+        return views[0], views[1], views[2]
 
     @property
     def entry_source(self) -> np.ndarray:

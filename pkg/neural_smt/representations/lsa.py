@@ -49,8 +49,7 @@ def analyse(ids: Ragged, words: int, dimensions: int, seed: int) -> LatentSemant
     ``UserError`` when the text has fewer independent directions than dimensions.
     """
     matrix = word_counts(ids, words)
-    frequency = np.bincount(matrix.indices, minlength=words)
-    idf = np.zeros(words)
+    frequency, idf = np.bincount(matrix.indices, minlength=words), np.zeros(words)
     known = np.flatnonzero(frequency)
     known = known[known >= len(RESERVED)]
     idf[known] = -np.log(frequency[known] / len(ids))

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_json, write_json
@@ -97,7 +97,7 @@ class Representation:
             table[1:] = word_counts(ids, len(self.vocabulary)).astype(np.float32) @ self.vectors
         else:
             matrix = feature_matrix(ids, word_hashes(self.vocabulary), self.settings.bits)
-            table[1:] = Projection(self.features, self.vectors).project(matrix)
+            table[1:] = Projection(self.features, required(self.vectors)).project(matrix)
         return AuxiliaryInputs((links.sentences[:, None] + 1).astype(np.int32), table)
 
 

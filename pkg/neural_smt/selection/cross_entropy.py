@@ -99,7 +99,7 @@ def _sample_like(
     pool: Sequence[Iterable[str]], in_domain: Sequence[list[str]], generator: np.random.Generator
 ) -> np.ndarray:
     """Rows of the pool, drawn with replacement until they have as many words (all sides) as the in-domain text."""
-    lengths = sum(_words_per_line(side) for side in pool)
+    lengths = sum((_words_per_line(side) for side in pool), np.zeros((), dtype=np.int64))
     wanted = sum(int(_words_per_line(side).sum()) for side in in_domain)
     draws: list[np.ndarray] = []
     while sum(int(lengths[drawn].sum()) for drawn in draws) < wanted:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def _encode_on_disk(vocabulary: Vocabulary, lines: Iterable[str]) -> Ragged:
     with tempfile.TemporaryFile() as stream:
         while piece := list(islice(rest, LINES)):
             encoded = vocabulary.encode(piece)
-            stream.write(encoded.values)
+            stream.write(encoded.values.data)
             lengths.append(encoded.lengths)
         stream.flush()
         words = stream.tell() // np.dtype(np.int32).itemsize
@@ -171,7 +171,8 @@ def _draw(axes: Axes, curve: Sequence[Point], title: str) -> None:
     selected, random = points_of(curve, "selected"), points_of(curve, "random")
     best = next(point for point in selected if point.fraction == chosen_fraction(curve))
     kept = f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}"
-    small, star = {"marker": "o", "markersize": 3}, {"marker": "*", "markersize": 14, "linestyle": "none"}
+    small: dict[str, Any] = {"marker": "o", "markersize": 3}
+    star: dict[str, Any] = {"marker": "*", "markersize": 14, "linestyle": "none"}
     of_random = (random, GREY, "random, as many words", small)
     for points, colour, label, style in (of_random, (selected, BLUE, "selected", small), ([best], BLUE, kept, star)):
         if points:

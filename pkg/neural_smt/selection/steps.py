@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.errors import UserError, check_as_many
+from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, read_lines, read_parallel, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
@@ -137,7 +137,7 @@ def taken_lines(lines: int, seed: int, scores: Path | None = None, number: int |
     if number is None and scores is None:
         return np.ones(lines, dtype=np.bool_)
     if number is None:
-        drawn = generator.choice(lines, size=count_kept(scores, lines), replace=False)
+        drawn = generator.choice(lines, size=count_kept(required(scores), lines), replace=False)
     elif number <= lines:
         drawn = generator.permutation(lines)[:number]
     else:

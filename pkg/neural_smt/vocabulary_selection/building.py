@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import digest_lines, digest_parts
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
@@ -78,8 +78,8 @@ def load_sources(
     words = None if lexical is None else LexicalTable.load(lexical)
     if words is not None and (len(words.offsets) - 1, len(words.target_given_null)) != (len(source), len(target)):
         raise UserError(f"{lexical}: made with other vocabularies than those given; build the lexical tables again")
-    table = None if phrase_table is None else PhraseTable.load(phrase_table, vocabularies=(source, target))
-    return Sources(source, target, Vocabulary.load(network_vocabulary), words, table)
+    phrases = None if phrase_table is None else PhraseTable.load(phrase_table, vocabularies=(source, target))
+    return Sources(source, target, Vocabulary.load(network_vocabulary), words, phrases)
 
 
 def frequent_ids(count: int, size: int) -> np.ndarray:
@@ -115,9 +115,9 @@ def build_pieces(
     translations = _empty_lists(len(sources.source))
     if settings.dictionary:
         origins["dictionary"] = str(sources.dictionary_digest)
-        translations = word_lists(sources.lexical, sources.ids, settings.dictionary)
+        translations = word_lists(required(sources.lexical), sources.ids, settings.dictionary)
     if settings.phrases:
-        origins["phrase_table"] = sources.phrase_table.digest
+        origins["phrase_table"] = required(sources.phrase_table).digest
     if references is not None:
         origins["reference"] = digest_lines(references)
     common = frequent_ids(settings.frequent, words)
@@ -125,8 +125,8 @@ def build_pieces(
         piece = sources.encode(lines[start : start + size])
         spans, phrases = np.full((len(piece.values), 1), -1, dtype=np.int32), _empty_lists(0)
         if settings.phrases:
-            spans, numbers = applicable_phrases(sources.phrase_table, piece, settings.max_length)
-            phrases = phrase_lists(sources.phrase_table, sources.ids, numbers, settings.phrases)
+            spans, numbers = applicable_phrases(required(sources.phrase_table), piece, settings.max_length)
+            phrases = phrase_lists(required(sources.phrase_table), sources.ids, numbers, settings.phrases)
         reference = _empty_lists(len(piece))
         if references is not None:
             reference = sources.network.encode_words(references[start : start + size])

@@ -105,7 +105,7 @@ def measure_pieces(pieces: Iterable[tuple[CandidateSets, Ragged]], batch: int) -
         unions += [len(sets.union(rows[start : start + batch])) for start in range(0, len(rows), batch)]
     *counted, ids = counts.tolist()
     sentences = counted[3]
-    return Coverage(*counted, ids / sentences if sentences else 0.0, float(np.mean(unions)) if unions else 0.0)
+    return Coverage._make([*counted, ids / sentences if sentences else 0.0, float(np.mean(unions)) if unions else 0.0])
 
 
 def combinations(settings: Settings, dictionary_sizes: list[int]) -> Iterator[tuple[str, int | None, Settings]]:
@@ -182,11 +182,11 @@ def _coverage_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Table 1: a row a text, a column a combination."""
     ours = frame[frame.parts != TRAINING].assign(top=pd.to_numeric(frame.top), percentage=100 * frame.coverage)
     both = pd.concat([ours, PAPER[PAPER.parts != TRAINING]])
-    both["label"] = both.parts + both.top.map(lambda top: "" if pd.isna(top) else f" ({top:.0f})")
+    both["label"] = both.parts + both.top.map(" ({:.0f})".format, na_action="ignore").fillna("")
     cells = both.pivot(index="text", columns="label", values="percentage")
     cells = cells.reindex(index=both.text.unique(), columns=both.label[: len(ours)].unique())
     cells.insert(0, "known", frame.drop_duplicates("text").set_index("text").known_percentage)
-    return formatted(cells, dict.fromkeys(cells, ".1f")).reset_index(names="")
+    return formatted(cells, dict.fromkeys(cells.columns, ".1f")).reset_index(names="")
 
 
 def _size_table(frame: pd.DataFrame, top: int, batch: int) -> pd.DataFrame:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines, read_parallel
 from neural_smt.io.ragged import Ragged
+from neural_smt.phrases.table import DIRECT
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import (
-    DIRECT,
     Sources,
     applicable_phrases,
     build_pieces,
@@ -96,10 +96,11 @@ def explain(sources: Sources, settings: Settings, line: str, reference: str | No
     reasons: dict[int, Reasons] = {}
     sentence = sources.encode([line])
     if settings.dictionary:
-        lists = word_lists(sources.lexical, sources.ids, settings.dictionary)
+        lexical = required(sources.lexical)
+        lists = word_lists(lexical, sources.ids, settings.dictionary)
         for source in dict.fromkeys(word for word in sentence.values.tolist() if word >= 0):
             for rank, word in enumerate(lists[source].tolist(), start=1):
-                given = sources.lexical.pair(source, sources.target.index[sources.network.words[word]])[1]
+                given = lexical.pair(source, sources.target.index[sources.network.words[word]])[1]
                 entry = (sources.source.words[source], rank, given)
                 reasons.setdefault(word, Reasons()).dictionary.append(entry)
     if settings.phrases:
@@ -113,7 +114,7 @@ def explain(sources: Sources, settings: Settings, line: str, reference: str | No
 
 
 def _explain_phrases(sources: Sources, settings: Settings, sentence: Ragged, reasons: dict[int, Reasons]) -> None:
-    table = sources.phrase_table
+    table = required(sources.phrase_table)
     numbers = applicable_phrases(table, sentence, settings.max_length)[1]
     for number, rows in zip(numbers.tolist(), top_entries(table, numbers, settings.phrases), strict=True):
         phrase = sources.source.text(table.source[number].tolist())
@@ -129,7 +130,7 @@ def _explain_phrases(sources: Sources, settings: Settings, sentence: Ragged, rea
 
 def reason_rows(sources: Sources, reasons: dict[int, Reasons]) -> list[tuple[str, ...]]:
     """Rows of a table with the columns ``HEADER``; the most probable reason of a column comes first."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number, found in reasons.items():
         dictionary, phrases = (sorted(why, key=lambda entry: -entry[-1]) for why in (found.dictionary, found.phrases))
         cells = (

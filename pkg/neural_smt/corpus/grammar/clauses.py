@@ -113,9 +113,9 @@ class Predicate:
     def french(self, subject: NounPhrase) -> tuple[Words, Words]:
         """The French verb group from ne to the last participle or infinitive, and what follows it."""
         verb, direct = self.verb, self._direct_clitic()
-        indirect, given = self.indirect, ()
+        indirect, given = self.indirect, Words()
         if indirect is not None and indirect.clitics:
-            indirect, given = None, words(indirect.clitics["indirect"], indirect.key)
+            given, indirect = words(indirect.clitics["indirect"], indirect.key), None
         reflexive = words(REFLEXIVES[subject.target_person] if verb.reflexive else "", self.key)
         clitics = tuple(sorted(reflexive + direct + given, key=lambda word: _CLITIC_RANKS[word.form]))
         objects: Words = ()

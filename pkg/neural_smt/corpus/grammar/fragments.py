@@ -59,7 +59,7 @@ class Pair(NamedTuple):
     source: Words
     target: Words
 
-    def __add__(self, other: "Pair") -> "Pair":  # type: ignore[override]
+    def __add__(self, other: "Pair") -> "Pair":  # type: ignore[override]  # joins what the pairs hold
         return Pair(self.source + other.source, self.target + other.target)
 
 

@@ -170,7 +170,7 @@ OFF_TOPIC = 0.25
 
 
 @cache
-def zipf(entries: tuple[Item, ...], domain: str) -> dict[Item, float]:
+def zipf(entries: tuple[Any, ...], domain: str) -> dict[Any, float]:
     """Zipfian weights of a domain's entries; their ranks differ from domain to domain, never by the corpus' seed."""
     ordered = sorted((entry for entry in entries if domain in entry.domains), key=repr)
     order = np.random.default_rng([ord(domain), len(ordered)]).permutation(len(ordered))

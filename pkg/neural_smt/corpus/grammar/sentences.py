@@ -130,8 +130,7 @@ def anaphoric(d: Derivation) -> Pair:
 def _with_object(d: Derivation, antecedent: NounPhrase, tense: str) -> Pair:
     """A clause whose object is a pronoun for the antecedent."""
     verb = draw_fitting(d, "transitive", lambda verb: antecedent.kind in verb.objects, 80)
-    predicate = predicate_of(d, verb, tense)
-    subject = draw_subject(d, verb.subjects)
+    predicate, subject = predicate_of(d, verb, tense), draw_subject(d, verb.subjects)
     complete(d, predicate, objects="", adjuncts=d.chance(0.5))
     predicate.direct = reference(d, antecedent)
     return predicate.statement(subject)
@@ -233,8 +232,8 @@ def inverted(subject: NounPhrase, core: Words, predicate: Predicate) -> Words:
     """
     third = ("elle" if subject.feminine else "il") + ("s" if subject.plural else "")
     pronoun = {1: "tu", 3: "nous", 4: "vous"}.get(subject.target_person, third)
-    keys = predicate.finite_key
-    position = next(i for i, word in enumerate(core) if keys in word.keys and word.form not in REFLEXIVES)
+    key = predicate.finite_key
+    position = next(i for i, word in enumerate(core) if key in word.keys and word.form not in REFLEXIVES)
     finite = core[position]
     linking = "-t" if pronoun[0] in "ei" and finite.form[-1] in "aec" else ""
     keys = (*finite.keys, *((subject.key,) if subject.clitics else ()))
@@ -279,8 +278,7 @@ def finish(pair: Pair, key: int, mark: str) -> SentencePair:
 
 def sentence(dice: Dice, domain: Settings) -> SentencePair:
     """One sentence pair of a domain."""
-    d = Derivation(dice, domain)
-    name = dice.draw(domain.patterns)
+    d, name = Derivation(dice, domain), dice.draw(domain.patterns)
     pair = _PATTERNS[name](d)
     if d.needs_cue and d.chance(0.92):
         hint = cue(d)
