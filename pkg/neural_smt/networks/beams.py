@@ -34,8 +34,7 @@ def best_continuations(
     words: float64 and int64 ``[n, k]``, the best next words of each prefix. Returns the prefix (ascending), the word
     and the total of each continuation that is kept.
     """
-    scores = (totals[:, None] + values).ravel()
-    owners = np.repeat(owner, values.shape[1])
+    scores, owners = (totals[:, None] + values).ravel(), np.repeat(owner, values.shape[1])
     order = np.lexsort((-scores, owners))
     rank = places_within(owners)  # owners are ascending, before and after sorting
     kept = np.sort(order[(rank < places[owners]) & (scores[order] > -np.inf)])

@@ -87,8 +87,7 @@ class CslmNetwork(SavedNetwork, nn.Module):
         self.projection = nn.Parameter(torch.empty(config.words, config.projection))
         # W_1, W_2, W_3 and their biases
         self.first = nn.Linear(config.history * config.projection, first)
-        self.second = nn.Linear(first, second)
-        self.output = nn.Linear(second, config.words - 1)
+        self.second, self.output = nn.Linear(first, second), nn.Linear(second, config.words - 1)
         self._initialise(np.random.default_rng(seed))
 
     @torch.no_grad()

@@ -10,7 +10,7 @@ that are not Intel's; weights that stay as they are are packed once for oneDNN's
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ def describe_device(device: torch.device) -> str:
     return f"cpu ({torch.get_num_threads()} threads)"
 
 
-def precision_context(device: torch.device, precision: str) -> AbstractContextManager:
+def precision_context(device: torch.device, precision: str) -> AbstractContextManager[Any]:
     """Autocast to bfloat16 for ``"bf16"``, or for ``"auto"`` on CUDA; nothing for ``"fp32"``.
 
     Weights, states, log-probabilities and sums stay in float32; only matrix products are rounded.
@@ -62,14 +62,15 @@ def repeatable(device: torch.device) -> Iterator[None]:
         yield
         return
     # not use_deterministic_algorithms, which imports a compiler for a second
-    before, filled = torch.get_deterministic_debug_mode(), torch.utils.deterministic.fill_uninitialized_memory
+    memory: Any = torch.utils.deterministic
+    before, filled = torch.get_deterministic_debug_mode(), memory.fill_uninitialized_memory
     torch.set_deterministic_debug_mode("error")
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    memory.fill_uninitialized_memory = False
     try:
         yield
     finally:
         torch.set_deterministic_debug_mode(before)
-        torch.utils.deterministic.fill_uninitialized_memory = filled
+        memory.fill_uninitialized_memory = filled
 
 
 def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
@@ -91,7 +92,8 @@ def affine(
     return torch.add(offset, product(factor, weight.t(), dtype), out=out)
 
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _compiles = False
 """The same for all threads, as PyTorch computes gradients in threads of its own."""

@@ -52,10 +52,10 @@ class Conventions:
     sampling: Choice = "code"
 
     @classmethod
-    def following(cls, conventions: str | dict[str, str]) -> "Conventions":
+    def following(cls, conventions: str | dict[str, Any]) -> "Conventions":
         """From ``"code"``, ``"paper"``, or a mapping of single differences (those left out follow the code)."""
         if isinstance(conventions, str):
-            return cls(*[conventions] * len(fields(cls)))
+            conventions = {field.name: conventions for field in fields(cls)}
         return cls(**conventions)
 
 
@@ -109,7 +109,7 @@ class Context(NamedTuple):
     def take(self, rows: Tensor) -> "Context":
         """The contexts of ``rows`` (int64), in that order."""
         # Several times as fast as indexing.
-        return Context(*(None if part is None else part.index_select(0, rows) for part in self))
+        return Context._make(None if part is None else part.index_select(0, rows) for part in self)
 
 
 class EncoderDecoder(SavedNetwork, MaxoutNetwork):
@@ -202,8 +202,7 @@ class StepDecoder:
     def __init__(self, network: EncoderDecoder):
         self.network = network
         target = network.target_embedding.weight + network.target_embedding.bias
-        self.inputs = network.decoder.inputs(target)
-        self.readouts = network.word_readout(target)
+        self.inputs, self.readouts = network.decoder.inputs(target), network.word_readout(target)
 
     def begin(self, summaries: Tensor) -> tuple[Context, Prefixes]:
         """What the decoder needs of c of ``S`` source phrases, ``[S, H]``, and their empty prefixes."""

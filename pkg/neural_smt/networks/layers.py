@@ -27,11 +27,11 @@ class GatedUnit(nn.Module):
 
     blocks = 3
     """Terms of ``H`` numbers that an input adds: to the candidate, the update gate and the reset gate."""
+    gates_weight: Any
 
     def __init__(self, embedding: int, hidden: int, reset_after: bool = False):
         super().__init__()
-        self.hidden = hidden
-        self.reset_after = reset_after
+        self.hidden, self.reset_after = hidden, reset_after
         self.input_weight = nn.Parameter(torch.empty(self.blocks * hidden, embedding))
         self.input_bias = nn.Parameter(torch.zeros(hidden))
         gates = nn.Parameter(torch.empty((self.blocks - 1) * hidden, hidden)) if self.blocks > 1 else None
@@ -63,7 +63,7 @@ class PlainUnit(GatedUnit):
     blocks = 1
 
 
-def advanced(inputs: Tensor, state: Tensor, gated: Tensor | None, weights: Sequence[Tensor | None]) -> list[Tensor]:
+def advanced(inputs: Tensor, state: Tensor, gated: Tensor | None, weights: Sequence[Any]) -> list[Tensor]:
     """What ``_advance`` writes, in arrays of its own; of a plain unit (no weights of gates) the new states alone."""
     if weights[0] is None:
         return [affine(inputs, state, weights[1]).tanh_()]
@@ -130,17 +130,18 @@ class _Recurrence(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, inputs, initial, gates_weight, candidate_weight, gated, sizes):
+    def forward(ctx: Any, inputs: Tensor, initial: Tensor, *rest: Any) -> Tensor:
+        gates_weight, candidate_weight, gated, sizes = rest
         plain, total, hidden = gates_weight is None, sum(sizes), initial.shape[1]
-        states, previous, *rest = (initial.new_empty(total, hidden) for _ in range(2 if plain else 4))
+        states, previous, *others = (initial.new_empty(total, hidden) for _ in range(2 if plain else 4))
         weights = gates_weight, candidate_weight
-        products, candidates = rest or (previous, states)
+        products, candidates = others or (previous, states)
         gates = None if plain else initial.new_empty(total, 2 * hidden)
         state, start = initial, 0
         for size in sizes:
             here = slice(start, start + size)
             previous[here] = state[:size]
-            if plain:
+            if gates is None:
                 affine(inputs[here], state[:size], candidate_weight, out=states[here]).tanh_()
             else:
                 context = None if gated is None else gated[:size]
@@ -154,13 +155,12 @@ class _Recurrence(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, d_states):
+    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor | None, ...]:
         previous, gates, candidates, products, *weights = ctx.saved_tensors
         hidden, dtype, plain = previous.shape[1], ctx.dtype, gates is None
         d_inputs = previous.new_empty(len(previous), (1 if plain else 3) * hidden)
         d_products = torch.empty_like(products) if ctx.gated else None
-        d_state = previous.new_zeros(ctx.rows, hidden)
-        start = len(previous)
+        d_state, start = previous.new_zeros(ctx.rows, hidden), len(previous)
         for size in reversed(ctx.sizes):
             start -= size
             here = slice(start, start + size)
@@ -170,10 +170,10 @@ class _Recurrence(torch.autograd.Function):
                 d_state[:size] = product(d_inputs[here], weights[1], dtype)
             else:
                 kept = previous[here], gates[here], candidates[here], products[here]
-                written = d_inputs[here], d_products[here] if ctx.gated else None, d_state[:size]
+                written = d_inputs[here], None if d_products is None else d_products[here], d_state[:size]
                 retreat(d_new, kept, weights, dtype, written)
         d_gates_weight = None if plain else product(d_inputs[:, hidden:].t(), previous, dtype)
-        if not ctx.gated:
+        if d_products is None:
             d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)
             return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, None, None
         d_candidate_weight = product(d_products.t(), previous, dtype)

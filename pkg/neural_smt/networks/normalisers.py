@@ -80,8 +80,7 @@ class FingerprintCache:
 
     def __init__(self, capacity: int):
         count = 1 << max(WAYS.bit_length() - 1, (capacity - 1).bit_length()) if capacity else 0
-        self._places = np.zeros(count, dtype=PLACE)
-        self._lock = threading.Lock()
+        self._places, self._lock = np.zeros(count, dtype=PLACE), threading.Lock()
 
     def values(self, rows: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, int]:
         """float64 ``[N]``, the values of rows of ids (int32 ``[N, width]``), and how many of them are new.
@@ -108,12 +107,13 @@ class Normalisers:
     """A function from z, ``[N, R]``, to the logs of the normalisers, ``[N]``, without gradient.
 
     weight: ``[V, R]``, in the type that the factors of products are rounded to; bias: ``[V]``. Threads may call it at
-    the same time.
+    the same time. error: none, beside ``NormaliserEstimate``.
     """
 
+    error = 0.0
+
     def __init__(self, weight: Tensor, bias: Tensor):
-        self.weight = weight
-        self.bias = bias
+        self.weight, self.bias = weight, bias
         self.rows = max(1, LOGITS[bias.device.type] // len(bias))
         self.products = pack(weight, None, self.rows) if bias.dtype == torch.float32 else None
         self._buffers = threading.local()

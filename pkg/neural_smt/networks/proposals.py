@@ -93,8 +93,7 @@ def sample(network: EncoderDecoder, source: Ragged, count: int, seed: int, batch
     batch: source phrases that go through the network together; what is drawn does not depend on it. Samples that reach
     the limit of their length without an end symbol are not ``complete`` (and their score has no end symbol).
     """
-    decoder = StepDecoder(network)
-    starts = range(0, len(source), batch)
+    decoder, starts = StepDecoder(network), range(0, len(source), batch)
     chunks = (np.arange(start, min(start + batch, len(source))) for start in starts)
     return Proposals.concatenate([_sample_chunk(decoder, source, numbers, count, seed) for numbers in chunks])
 
@@ -103,7 +102,7 @@ def _sample_chunk(decoder: StepDecoder, source: Ragged, numbers: np.ndarray, cou
     chosen = source.take(numbers)
     limits = WORDS_PER_SOURCE_WORD * chosen.lengths
     longest = int(limits.max(initial=0))
-    chance = np.zeros((len(numbers), count, longest), dtype=np.float32)
+    chance: np.ndarray = np.zeros((len(numbers), count, longest), dtype=np.float32)
     for row, number in enumerate(numbers.tolist()):
         # a generator for each source phrase, so that its samples do not depend on the phrases beside it
         chance[row, :, : limits[row]] = np.random.default_rng([seed, number]).random((count, limits[row]))

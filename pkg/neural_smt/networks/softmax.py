@@ -5,6 +5,8 @@ rank a softmax spends as much time on its exponentials as on its matrix product 
 exponential, sum) passes over the logits by itself.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -83,7 +85,7 @@ class _WordLogProbabilities(torch.autograd.Function):
     """log softmax(weight z + bias)[word]; keeps the exponentials and leaves their division to the small factors."""
 
     @staticmethod
-    def forward(ctx, inner, weight, bias, words, dtype):
+    def forward(ctx: Any, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, dtype: torch.dtype) -> Tensor:
         exponentials = inner.new_empty(len(inner), len(weight))
         normalisers = inner.new_empty(len(inner))
         chosen = inner.new_empty(len(inner))
@@ -103,7 +105,7 @@ class _WordLogProbabilities(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, d_output):
+    def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
         inner, weight, words, exponentials, normalisers = ctx.saved_tensors
         share = (d_output / normalisers)[:, None]
         d_inner = product(exponentials, weight, ctx.dtype).mul_(-share)

@@ -36,7 +36,7 @@ class WorkDone(NamedTuple):
     steps: int
     states: int
 
-    def __add__(self, other: "WorkDone") -> "WorkDone":
+    def __add__(self, other: "WorkDone") -> "WorkDone":  # type: ignore[override]  # adds, and does not join
         """What two lots of pairs took."""
         return WorkDone(*map(sum, zip(self, other, strict=True)))
 
@@ -140,8 +140,7 @@ class PairScorer:
         output = self.network.output
         context, prefixes = self.decoder.begin(summaries)
         total = prefixes.state.new_zeros(len(prefixes.state))
-        scores = total.new_empty(_sequences(levels))
-        number = np.arange(len(total))
+        scores, number = total.new_empty(_sequences(levels)), np.arange(len(total))
         for level in levels[1:]:
             inner = self.decoder.before_softmax(context, prefixes)
             total -= self.normalisers(inner)

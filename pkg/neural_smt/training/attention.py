@@ -53,6 +53,7 @@ class AttentionTask(TextTask):
     """
 
     held_out_batch = 80
+    network: AttentionNetwork
 
     def __init__(
         self, network: AttentionNetwork, text: SentencePairs, held_out: SentencePairs, settings: Settings, seed: int
@@ -123,7 +124,7 @@ def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size:
                 f"training: batch {number + 1} has {len(words)} distinct target words, more than tau ({tau}); "
                 "make tau larger or the batches smaller"
             )
-        distinct += np.count_nonzero(~inside[words])
+        distinct += int(np.count_nonzero(~inside[words]))
         if not starts or distinct > tau:
             starts.append(number)
             inside[:] = False
@@ -150,10 +151,10 @@ def _read(
 ) -> SentencePairs:
     """Pairs of sentences as ids, with the target vocabularies that were made for them."""
     lines = read_parallel(source, target)
-    sides = [vocabulary.encode_words(text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
+    one, other = (vocabulary.encode_words(text) for vocabulary, text in zip(vocabularies, lines, strict=True))
     if candidates is None:
-        return SentencePairs(*sides)
-    return SentencePairs(*sides, read_sets(candidates, vocabularies[1], lines[0], source, references=lines[1]))
+        return SentencePairs(one, other)
+    return SentencePairs(one, other, read_sets(candidates, vocabularies[1], lines[0], source, references=lines[1]))
 
 
 def prepare(

@@ -85,9 +85,7 @@ class Snapshots:
 
     def __init__(self, state: Path, run: str, save: Callable[[Path, int], None], last: int = 0, average: int = 1):
         self.folder = Path(state) / EPOCHS / run[:16]
-        self.save = save
-        self.last = last
-        self.average = average
+        self.save, self.last, self.average = save, last, average
 
     def keep(self, epoch: int) -> None:
         """Keep the model as it is now, at the end of an epoch (counted from 1)."""
@@ -167,6 +165,6 @@ def write_average(models: Sequence[Path], output: Path) -> None:
                 raise UserError(f"{model}: not the network of {models[0]}; train the model again")
         means = {}
         for name, values in opened[0].items():
-            total = sum(weights[name].astype(np.float64) for weights in opened)
+            total = sum((weights[name].astype(np.float64) for weights in opened), np.zeros(()))
             means[name] = (total / len(opened)).astype(values.dtype)
         write_arrays(temporary / WEIGHTS, means)

@@ -55,6 +55,7 @@ class PhraseTask(TextTask):
     """Minibatches of ``pairs`` in an order; ``held_out`` pairs by length."""
 
     held_out_batch = 512
+    network: EncoderDecoder
 
     def pack(self, text: Pairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
@@ -80,8 +81,8 @@ def prepare(
         raise UserError("training: patience and keep: best need held-out pairs; set validation_pairs to 1 or more")
     shortlists = Vocabulary.load(source_shortlist), Vocabulary.load(target_shortlist)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
-    ids = [shortlist_ids(vocabulary, shortlist) for vocabulary, shortlist in zip(vocabularies, shortlists, strict=True)]
-    pairs = table_pairs(table, *ids, settings.max_length)
+    source_ids, target_ids = map(shortlist_ids, vocabularies, shortlists)
+    pairs = table_pairs(table, source_ids, target_ids, settings.max_length)
     pairs, held_out = split_pairs(pairs, settings.validation_pairs, seed)
     if len(pairs) == 0:
         raise UserError(f"{phrase_table}: no phrase pairs of at most {settings.max_length} words to train on")

@@ -24,9 +24,7 @@ class GradientDescent:
     """
 
     def __init__(self, parameters: dict[str, nn.Parameter], rate: float, l2: float = 0.0, adaptive: bool = False):
-        self.parameters = parameters
-        self.rate = rate
-        self.l2 = l2
+        self.parameters, self.rate, self.l2 = parameters, rate, l2
         self.squares = {name: torch.zeros_like(p) for name, p in parameters.items()} if adaptive else {}
         # all zero between updates
         self._sums: dict[str, np.ndarray] = {}
@@ -63,10 +61,10 @@ class GradientDescent:
         else:
             gradient = gradient.coalesce()
             rows = gradient.indices()[0]
-            kept = None if squares is None else squares[rows]
-            parameter.index_add_(0, rows, self._change(parameter[rows], gradient.values(), kept), alpha=-1)
-            if squares is not None:
-                squares[rows] = kept
+            own = None if squares is None else squares[rows]
+            parameter.index_add_(0, rows, self._change(parameter[rows], gradient.values(), own), alpha=-1)
+            if squares is not None and own is not None:
+                squares[rows] = own
 
     def _change(self, parameter: Tensor, gradient: Tensor, squares: Tensor | None) -> Tensor:
         """What to subtract; ``squares`` are updated in place."""

@@ -57,7 +57,7 @@ def in_processes(step: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(step)
     def run(*args: P.args, **arguments: P.kwargs) -> None:
-        processes = int(arguments.get("processes", 1))  # type: ignore[call-overload]
+        processes = int(arguments.get("processes", 1))  # type: ignore[call-overload]  # any step's arguments
         if processes < 1:
             raise UserError(f"training: processes is {processes}; set it to 1 or more")
         if distributed.is_available() and distributed.is_torchelastic_launched():
@@ -85,7 +85,7 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
     port = listener.getsockname()[1]
     store = distributed.TCPStore(ADDRESS, port, is_master=True, master_listen_fd=listener.detach())
     logged = [handler.baseFilename for handler in logging.getLogger().handlers if hasattr(handler, "baseFilename")]
-    names = {"module": step.__module__, "step": step.__name__}
+    names: dict[str, Any] = {"module": step.__module__, "step": step.__name__}
     names |= {"arguments": arguments, "log": logged[0] if logged else None, "parent": os.getpid()}
     request = json.dumps(names, default=os.fspath)
     # where workers find modules: this package, then what the user has set
@@ -115,10 +115,10 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
     # one that was killed (below 0) came first: the others fail because they miss it
     failed = sorted((status, rank) for rank, status in enumerate(statuses) if status)
     if failed:
-        status, rank = failed[0]
+        status, place = failed[0]
         if status < 0:
             name = signal.Signals(-status).name
             raise UserError(
-                f"worker {rank} was killed ({name}); if memory ran out, ask for more or train in fewer processes"
+                f"worker {place} was killed ({name}); if memory ran out, ask for more or train in fewer processes"
             )
-        raise RuntimeError(f"worker {rank} failed with status {status}; its message is in the log")
+        raise RuntimeError(f"worker {place} failed with status {status}; its message is in the log")

@@ -50,8 +50,8 @@ def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:
         validated = [(r.updates, r.validation_perplexity) for r in records if r.validation_perplexity is not None]
         if validated:
             right = axes.twinx()
-            updates, values = zip(*validated, strict=True)
-            lines += right.plot(updates, values, "s--", color=RED, markersize=4, label="held-out perplexity")
+            places, values = zip(*validated, strict=True)
+            lines += right.plot(places, values, "s--", color=RED, markersize=4, label="held-out perplexity")
             right.spines["top"].set_visible(False)
             right.set_yscale("log")
             right.set_ylabel("held-out perplexity (per word, log scale)", color=RED)

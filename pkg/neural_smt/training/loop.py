@@ -52,9 +52,11 @@ class Task(Protocol):
     none, and the divisor of the whole.
     """
 
-    network: nn.Module
     validation: list[Minibatch]
     updates_per_epoch: int
+
+    @property
+    def network(self) -> nn.Module: ...
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch: ...
 
@@ -311,8 +313,7 @@ class Trainer:
 
     def _validate(self) -> Record:
         """Add a record to the learning curve, log it, and remember the best weights."""
-        progress = self.progress
-        perplexity = self.perplexity()
+        progress, perplexity = self.progress, self.perplexity()
         cost = progress.cost / max(progress.words, 1)
         words = progress.words + (progress.records[-1].words if progress.records else 0)
         epochs = progress.updates / self.task.updates_per_epoch

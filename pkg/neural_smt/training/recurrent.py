@@ -30,7 +30,8 @@ from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation, load_representation
 from neural_smt.shortlist import repeated_words, shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
-from neural_smt.training.loop import BatchOrder, Minibatch, Record, TextTask, Training, by_length
+from neural_smt.training.learning_curve import Record
+from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training, by_length
 from neural_smt.training.texts import NgramText, draw_sentences
 from neural_smt.training.word_classes import choose_classes, expected_cost, predicted_counts
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -88,6 +89,7 @@ class RecurrentTask(TextTask):
     """Minibatches of sentences of ``text``, drawn in a new order in each epoch; held-out sentences by length."""
 
     held_out_batch = VALIDATION_BATCH
+    network: RecurrentNetwork
 
     def pack(self, text: JointText, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
@@ -203,7 +205,7 @@ def prepare(
     settings: Settings,
     place: torch.device,
     seed: int,
-    sources: list[Path] = (),  # type: ignore[assignment]
+    sources: Sequence[Path] = (),
     alignment: Path | None = None,
     representation: Path | None = None,
 ) -> Training:
@@ -276,8 +278,8 @@ def measure(
     training: list[Path],
     settings: Settings,
     place: torch.device,
-    sources: list[Path] = (),  # type: ignore[assignment]
-    alignments: list[Path] = (),  # type: ignore[assignment]
+    sources: Sequence[Path] = (),
+    alignments: Sequence[Path] = (),
     representation: Path | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The name of each text and its figures of ``measure_beside_ngrams``.
@@ -297,7 +299,7 @@ def measure(
         lines = read_lines(text)
         sentences = trained.target.encode_words(lines)
         beside = ([sources[number]], alignments[number]) if read else ([], None)
-        joint = read_inputs(read, sentences, lines, [text], *beside, place)
+        joint = read_inputs(read, sentences, lines, [text], beside[0], beside[1], place)
         measured = measure_beside_ngrams(trained.network, ngram, joint, settings.precision)
         log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
         yield text.name, measured

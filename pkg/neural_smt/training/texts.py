@@ -90,8 +90,7 @@ def draw_sentences(sentences: Ragged, fraction: float, seed: int) -> np.ndarray:
     """bool ``[n]``: the sentences that ``split_sentences`` holds out."""
     if fraction == 0:
         return np.zeros(len(sentences), dtype=bool)
-    hashes = hash_rows(seed, sentences)
-    count = max(1, round(fraction * len(sentences)))
+    hashes, count = hash_rows(seed, sentences), max(1, round(fraction * len(sentences)))
     chosen = hashes <= np.partition(hashes, count - 1)[count - 1]
     if chosen.all():
         raise UserError(

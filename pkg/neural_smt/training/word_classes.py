@@ -50,8 +50,7 @@ def by_frequency(counts: np.ndarray, count: int = 0) -> WordClasses:
     shares = np.sqrt(np.maximum(counts[units], 0) / max(counts[units].sum(), 1))
     running = np.cumsum(shares) / max(shares.sum(), 1e-300)
     # a word whose running sum exceeds (c + 1) / C is the last of class c
-    numbers = np.zeros(len(units), dtype=np.int64)
-    number = 0
+    numbers, number = np.zeros(len(units), dtype=np.int64), 0
     for position, value in enumerate(running.tolist()):
         numbers[position] = number
         if value > (number + 1) / count and number < count - 1:
@@ -193,14 +192,13 @@ def count_bigrams(sentences: Ragged, words: int) -> Bigrams:
     repeats = by_first.diagonal()
     by_first.setdiag(0)
     by_first.eliminate_zeros()
-    sides = (Neighbours(side.indptr, side.indices, side.data) for side in (by_first, by_first.tocsc()))
-    return Bigrams(*sides, repeats)
+    after, before = (Neighbours(side.indptr, side.indices, side.data) for side in (by_first, by_first.tocsc()))
+    return Bigrams(after, before, repeats)
 
 
 def count_classes(bigrams: Bigrams, classes: WordClasses) -> ClassCounts:
     """The counts that ``move_words`` keeps up to date."""
-    count = len(classes)
-    numbers = classes.class_of_word.astype(np.int64)
+    count, numbers = len(classes), classes.class_of_word.astype(np.int64)
     numbers[BOS] = count
     following = bigrams.following
     first = np.repeat(np.arange(len(numbers)), np.diff(following.offsets))

@@ -6,7 +6,7 @@ the backward pass instead of being kept for every step: on the CPU in float32 by
 padding out; elsewhere a few rows at a time.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -36,8 +36,8 @@ class Groups(NamedTuple):
     def of(cls, owner: np.ndarray, sentences: int, device: torch.device) -> "Groups":
         """Those of int64 ``[n]``, n of at least 1, rising, below ``sentences``."""
         place = places_within(owner)
-        tensors = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (owner, place))
-        return cls(*tensors, sentences, int(place.max()) + 1)
+        rows, places = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (owner, place))
+        return cls(rows, places, sentences, int(place.max()) + 1)
 
     def times(self, rows: Tensor, matrices: Tensor) -> Tensor:
         """Each row ``[n, X]`` times the matrix of its sentence, ``[S, X, Y]``: ``[n, Y]``.
@@ -112,14 +112,14 @@ class _Decoder(torch.autograd.Function):
     """See ``decode``: c_t of s_{t-1}, then s_t = GRU(s_{t-1}, y_t, c_t)."""
 
     @staticmethod
-    def forward(ctx, inputs, offsets, initial, annotations, keys, padding, *rest):
-        weights, sizes = DecoderWeights(*rest[:-1]).rounded(inputs.dtype), rest[-1]
-        memory = Memory(annotations, keys, padding)
+    def forward(ctx: Any, inputs: Tensor, offsets: Tensor | None, initial: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+        weights, sizes = DecoderWeights(*rest[3:-1]).rounded(inputs.dtype), rest[-1]
+        memory = Memory(*rest[:3])
         total, rows, hidden = sum(sizes), sizes[0], initial.shape[1]
         states = initial.new_empty(total, hidden)
-        contexts = initial.new_empty(total, annotations.shape[2])
+        contexts = initial.new_empty(total, memory.annotations.shape[2])
         queries = initial.new_empty(total, len(weights.query))
-        alphas = initial.new_empty(total, padding.shape[1])
+        alphas = initial.new_empty(total, memory.padding.shape[1])
         candidates, products = (initial.new_empty(total - rows, hidden) for _ in range(2))
         gates = initial.new_empty(total - rows, 2 * hidden)
         states[:rows] = initial
@@ -146,7 +146,7 @@ class _Decoder(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, d_states, d_contexts, _):
+    def backward(ctx: Any, d_states: Tensor, d_contexts: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors
         memory, weights = Memory(*saved[:3]), DecoderWeights(*saved[3:8])
         states, contexts, queries, alphas, gates, candidates, products = saved[8:]

@@ -31,8 +31,7 @@ class SourceLayout:
     @classmethod
     def of(cls, source: Packed, pairing: Tensor | None = None) -> "SourceLayout":
         """Of packed sentences; pairing: int64, the row of ``source`` that each row shall hold (as they are if None)."""
-        device = source.words.device
-        sizes = torch.tensor(source.sizes)
+        device, sizes = source.words.device, torch.tensor(source.sizes)
         starts = torch.cumsum(sizes, 0) - sizes
         alive = torch.arange(source.sizes[0]) < sizes[:, None]
         lengths, (steps, rows) = alive.sum(0), alive.nonzero(as_tuple=True)
@@ -104,8 +103,8 @@ def _vocabulary(pairs: PairBatch, ids: np.ndarray, allowed: np.ndarray | None) -
         found &= allowed[pairs.target.rows.cpu().numpy(), places]
     # UNK is the smallest id, so it stands first.
     arrays = ids.astype(np.int64), np.where(found, places, 0)
-    tensors = [torch.from_numpy(array).to(device) for array in arrays]
-    return BatchVocabulary(*tensors, None if allowed is None else torch.from_numpy(allowed).to(device))
+    known, places_of = (torch.from_numpy(array).to(device) for array in arrays)
+    return BatchVocabulary(known, places_of, None if allowed is None else torch.from_numpy(allowed).to(device))
 
 
 def membership(ids: np.ndarray, own: Ragged, common: np.ndarray) -> np.ndarray:
@@ -236,8 +235,8 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         keys = self.scorer_keys(annotations).to(annotations.dtype)
         shape = *layout.positions.shape, -1
         positions = layout.positions.flatten()
-        parts = (part.index_select(0, positions).view(shape) for part in (annotations, keys))
-        return start, Memory(*parts, layout.padding)
+        annotations, keys = (part.index_select(0, positions).view(shape) for part in (annotations, keys))
+        return start, Memory(annotations, keys, layout.padding)
 
     def weights(self) -> DecoderWeights:
         """The matrices that every step of the decoder uses."""

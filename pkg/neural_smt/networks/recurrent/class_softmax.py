@@ -68,7 +68,7 @@ class SoftmaxTargets(NamedTuple):
         places = feature_places(config, classes, numbers, np.ascontiguousarray(words[:, 1 : config.direct_order]))
         arrays = numbers.astype(np.int64), within, order, *places
         on_device = [torch.from_numpy(array).to(device) for array in arrays]
-        return cls(*on_device[:3], groups, int(sizes[-1]), *on_device[3:])
+        return cls(on_device[0], on_device[1], on_device[2], groups, int(sizes[-1]), on_device[3], on_device[4])
 
 
 def feature_places(
@@ -193,8 +193,7 @@ def pairwise_log_probabilities(
     known: Tensor, class_output: Tensor, word_output: Tensor, direct: Tensor, offsets: Tensor, targets: SoftmaxTargets
 ) -> Tensor:
     """``class_log_probabilities`` on any device and in any type."""
-    count = len(class_output)
-    class_logits = (known @ class_output.t()).to(known.dtype)
+    count, class_logits = len(class_output), (known @ class_output.t()).to(known.dtype)
     for places in targets.class_places.t():
         class_logits = class_logits + _direct(direct, places[:, None], torch.arange(count, device=known.device))
     class_scores = class_logits.log_softmax(1).gather(1, targets.classes[:, None])[:, 0]
@@ -217,14 +216,14 @@ class _Lookup(torch.autograd.Function):
     """Weights by slot (int64 of any shape), with a sparse gradient; nothing where ``valid`` is false."""
 
     @staticmethod
-    def forward(ctx: Any, direct: Tensor, slots: Tensor, valid: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, direct: Tensor, slots: Tensor, valid: Tensor) -> Tensor:
         ctx.save_for_backward(slots, valid)
         ctx.size = direct.shape
         return torch.where(valid, direct[slots.clamp(min=0)], 0)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         slots, valid = ctx.saved_tensors
         numbers = torch.sparse_coo_tensor(slots[valid][None], gradient[valid], ctx.size, check_invariants=False)
         return numbers, None, None
@@ -239,7 +238,7 @@ class ClassSoftmax(torch.autograd.Function):
     """``class_log_probabilities`` on a processor in float32."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any, known: Tensor, class_output: Tensor, word_output: Tensor, direct: Tensor, targets: SoftmaxTargets
     ) -> Tensor:
         scores = torch.zeros(len(known))
@@ -257,7 +256,7 @@ class ClassSoftmax(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         known, grouped, classes, words, class_output, word_output = ctx.saved_tensors
         targets = ctx.targets
         class_errors, word_errors = torch.empty_like(classes), torch.empty_like(words)

@@ -72,9 +72,7 @@ class Recurrence(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: Any, sums: Tensor, weight: Tensor, sizes: list[int], bptt: int, cutoff: float
-    ) -> Tensor:
+    def forward(ctx: Any, sums: Tensor, weight: Tensor, sizes: list[int], bptt: int, cutoff: float) -> Tensor:
         """sums: x, ``[N, H]``; weight: W, ``[H, H]``, outputs first; sizes: rows of each step. Returns ``[N, H]``."""
         states = torch.empty_like(sums)
         turned, start, before = weight.t(), 0, None
@@ -91,7 +89,7 @@ class Recurrence(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         states, weight = ctx.saved_tensors
         sizes, bptt, cutoff = ctx.sizes, ctx.bptt, ctx.cutoff
         errors = torch.empty_like(states)
@@ -138,14 +136,19 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
     """
 
     Config = RecurrentConfig
+    embedding: Tensor
+    recurrent: Tensor
+    input_hidden: Tensor
+    class_output: Tensor
+    word_output: Tensor
+    input_table: Tensor
+    direct: Tensor
 
     def __init__(self, config: RecurrentConfig, classes: WordClasses, seed: int = 0):
         super().__init__()
         if len(classes) != config.classes or len(classes.units) != config.words - 1:
             raise ValueError("the classes are not those of the configuration")
-        self.config = config
-        self.classes = classes
-        self.backpropagation = Backpropagation()
+        self.config, self.classes, self.backpropagation = config, classes, Backpropagation()
         size = config.hidden + config.inputs
         shapes = {
             "embedding": (config.words, config.hidden),
@@ -161,8 +164,8 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
             if 0 not in shape:
                 values = np.zeros(shape) if name == "direct" else random.uniform(-0.1, 0.1, (3, *shape)).sum(axis=0)
                 self.register_parameter(name, nn.Parameter(torch.from_numpy(values.astype(np.float32))))
-        self.register_buffer("offsets", torch.from_numpy(np.asarray(classes.offsets, dtype=np.int64)), False)
-        self.register_buffer("no_direct", torch.zeros(0), False)
+        self.offsets = nn.Buffer(torch.from_numpy(np.asarray(classes.offsets, dtype=np.int64)), persistent=False)
+        self.no_direct = nn.Buffer(torch.zeros(0), persistent=False)
 
     def other_tensors(self) -> dict[str, Tensor]:
         """See ``SavedNetwork``: the word classes."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from neural_smt.errors import required
 from neural_smt.io.ragged import Ragged, blocks
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent import scorer_primitives as kernels
@@ -55,7 +56,7 @@ class RecurrentScorer:
         if inputs is None or len(self.input_hidden) == 0:
             zeros = np.zeros((1, self.hidden_size), np.float32), np.zeros((1, self.classes), np.float32)
             return kernels.InputLayer(*zeros, np.zeros(0, np.float32), np.full(len(tries.query_pair), -1, np.int64))
-        table = self.input_table if inputs.table is None else inputs.table
+        table = required(self.input_table if inputs.table is None else inputs.table)
         rows = inputs.rows[chosen]
         return kernels.InputLayer(*self._input_sums(rows, table), *self._input_words(tries, rows, table))
 
@@ -106,7 +107,8 @@ def new_rows(tries: Tries, slots: np.ndarray, most: np.ndarray, hidden: int, wid
     entries = int(most[tries.pair_root[tries.query_pair[tries.entry_query]]].sum())
     parts = tries.prefix_entry, tries.pair_root, tries.entry_word
     states = np.empty((pairs, hidden), dtype=np.float32), np.empty((pairs, width), dtype=np.int32)
-    rows = kernels.Rows(slots, *(np.zeros(len(part), dtype=np.int64) for part in parts), *states, np.empty(entries))
+    numbers = (np.zeros(len(part), dtype=np.int64) for part in parts)
+    rows = kernels.Rows._make((slots, *numbers, *states, np.empty(entries)))
     rows.hidden[0], rows.history[0] = 0, BOS
     return rows
 
@@ -118,8 +120,7 @@ class Walk(ABC):
     """
 
     def __init__(self, tries: Tries, rows: kernels.Rows):
-        self.tries = tries
-        self.rows = rows
+        self.tries, self.rows = tries, rows
         self.used = (1, 0)
 
     @property
@@ -185,8 +186,7 @@ class RecurrentWalk(Walk):
         slots = np.ones(int(tries.level_roots[-1]), dtype=np.int32)
         width = scorer.output.direct_order - 1
         super().__init__(tries, new_rows(tries, slots, slots if most is None else most, scorer.hidden_size, width))
-        self.scorer = scorer
-        self.inputs = inputs
+        self.scorer, self.inputs = scorer, inputs
 
     def score_only_level(self, hidden: np.ndarray, history: np.ndarray, words: np.ndarray) -> None:
         """Score all that follows roots of one level, one slot each, whose states are not from here.
@@ -197,7 +197,7 @@ class RecurrentWalk(Walk):
         self._score_batches(0, self.scorer.advance(hidden, history, words))
 
     def _after(self, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.scorer.advance(*kernels.gather_hidden(self.rows, sources), words)
+        return self.scorer.advance(*(*kernels.gather_hidden(self.rows, sources), words))
 
     def _score_batch(self, batch: int, states: tuple[np.ndarray, np.ndarray]) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
