@@ -149,7 +149,7 @@ def search_batch(
                 claim_parents(stacks, buffer)
                 scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)
             elif scorer:
-                scorer.score_candidates(size == sentences.lengths, stacks.history, buffer, offsets)
+                scorer.score_candidates(sentences.lengths == size, stacks.history, buffer, offsets)
             stacks = settle_stack(size, task, stacks, buffer, offsets, feature is not None)
     if scorer and lazy:
         buffer.counts[:] = 0

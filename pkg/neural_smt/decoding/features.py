@@ -4,7 +4,7 @@ Names, order and default weights are those of Moses, so that weights and n-best 
 are one small JSON file, feature name -> list of numbers.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,7 +54,7 @@ class Feature:
 
     name: str
     weights: tuple[float, ...]
-    read: Callable[[Rules], np.ndarray] | None = None
+    read: Callable[..., np.ndarray] | None = None
     tunable: bool = True
 
     @property
@@ -75,7 +75,7 @@ class FeatureSet:
         self.slices = {f.name: slice(starts[i], starts[i + 1]) for i, f in enumerate(self.features)}
         self.size = starts[-1]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
 
     def __contains__(self, name: str) -> bool:

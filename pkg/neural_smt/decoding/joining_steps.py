@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from neural_smt.decoding.attention.results import AttentionStatistics
 from neural_smt.decoding.statistics import PartStatistics
@@ -41,7 +42,7 @@ def join_translations(
         for path in part_statistics
     }
     kind = kinds.pop()
-    loaded = [kind.load(path) for path in part_statistics]
+    loaded: list[Any] = [kind.load(path) for path in part_statistics]
     owners = [member for part in loaded for member in part.members]
     if kinds or sorted(owners) != list(range(len(lines))):
         raise UserError(f"{parts[0]} and other shards do not make a translation of {text}; decode all shards again")

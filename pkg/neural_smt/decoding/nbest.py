@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,10 @@ class Trace:
     features: np.ndarray
 
 
+UNTRACED = Trace([], [], np.zeros((0, 0), dtype=np.float32))
+"""Of a translation whose trace was not requested."""
+
+
 @dataclass(frozen=True)
 class NBestEntry:
     """One entry of an n-best list.
@@ -62,7 +67,7 @@ class NBestEntry:
     tokens: list[str]
     features: np.ndarray
     score: float
-    trace: Trace | None = None
+    trace: Trace = UNTRACED
 
 
 @dataclass(frozen=True)
@@ -82,12 +87,12 @@ class NBestList(Sequence[NBestEntry]):
     def __len__(self) -> int:
         return len(self.scores)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
         tokens = [self.spelling[word] for word in self.words[i].tolist()]
-        return NBestEntry(tokens, self.features[i], float(self.scores[i]), self.traces[i] if self.traces else None)
+        return NBestEntry(tokens, self.features[i], float(self.scores[i]), self.traces[i] if self.traces else UNTRACED)
 
 
 @dataclass(frozen=True)
@@ -237,7 +242,7 @@ def nbest_lines(
         for entry in translation.nbest:
             values = entry.features.tolist()
             features = {name: values[part] for name, part in shown.items()}
-            alignment = (entry.trace.alignment if entry.trace else []) if aligned else None
+            alignment = entry.trace.alignment if aligned else None
             yield entry_line(ListedTranslation(number, entry.tokens, features, entry.score, alignment))
 
 

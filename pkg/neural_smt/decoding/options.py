@@ -132,7 +132,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     target_id = {word: len(model.target_vocabulary) + i for i, word in enumerate(unknown_words)}
     copied = [target_id.get(word, model.target_vocabulary.index.get(word, -1)) for word in copies]
 
-    words = model.target_vocabulary.words
+    known = model.target_vocabulary.words
     copying = Ragged(np.array(copied, dtype=np.int32), np.arange(len(copies) + 1))
     targets = Ragged.concatenate([table.target.take(rows), copying])
     return PreparedSentences(
@@ -144,7 +144,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
         targets=targets,
         target_numbers=intern_phrases(targets)[1],
         unknown_words=unknown_words,
-        spelling=[*words, *unknown_words] if unknown_words else words,
+        spelling=[*known, *unknown_words] if unknown_words else known,
         **_read_rules(model, rows, targets, len(copies)),
     )
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -91,7 +91,7 @@ def _score_oracles(
     """
     beam, rounds = (BEAM, ROUNDS) if listed is None else (0, LIST_ROUNDS)
     each = (len(lattices.tails) if listed is None else listed) / max(1, len(lattices))
-    finders = {"sentence": sentence_oracle, "corpus": partial(corpus_oracle, rounds=rounds)}
+    finders: dict[str, Any] = {"sentence": sentence_oracle, "corpus": partial(corpus_oracle, rounds=rounds)}
     if candidates == "1-best":
         each, finders = 1.0, {"model": sentence_oracle}
     rows = []

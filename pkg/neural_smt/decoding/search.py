@@ -164,7 +164,7 @@ class Decoder:
         weighted = weigh(prepared, self, search.language)
         pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None
         plan = self.plan(prepared.tokens)
-        results: list = [None] * len(prepared.tokens)
+        results: list[Any] = [None] * len(prepared.tokens)
 
         def work(members: np.ndarray) -> None:
             lattices = search_batch(weighted, members, pop_limit, search, feature)

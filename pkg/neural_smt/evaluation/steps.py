@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesDetokenizer
 
-from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics, smoothed_bleu
+from neural_smt.bleu import bleu, brevity_penalty, corpus_statistics, smoothed_bleu
+from neural_smt.bleu_primitives import REFERENCE_LENGTH
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_parallel, write_json, write_lines
@@ -196,5 +197,5 @@ class _Runs:
 
     def p_value(self, first: str, second: str) -> float:
         """Every comparison draws the same trials, so a p-value does not depend on which others there are."""
-        pooled = (self.statistics[name].mean(axis=0) for name in (first, second))
-        return p_value(self.settings.test, *pooled, self.settings.trials, np.random.default_rng(self.seed))
+        one, other = (self.statistics[name].mean(axis=0) for name in (first, second))
+        return p_value(self.settings.test, one, other, self.settings.trials, np.random.default_rng(self.seed))

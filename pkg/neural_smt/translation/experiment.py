@@ -48,7 +48,7 @@ class Experiment:
         result that is missing.
         """
         systems, run = self.config["systems"], 1 if run is None else run
-        if system not in systems:
+        if system is None or system not in systems:
             fault = "name a system with --system" if system is None else f"there is no system '{system}'"
             raise UserError(f"{fault}; experiment {self.config['experiment']} has {', '.join(systems)}")
         chosen = systems[system]

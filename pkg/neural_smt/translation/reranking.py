@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer, order_path
 from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
 from neural_smt.decoding.scorers.interface import TargetNetwork, load_network
 from neural_smt.decoding.search import Decoder
+from neural_smt.errors import required
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.translation.attention import SetMaker
@@ -45,7 +47,7 @@ class Reranker:
     all_count = True
 
     @classmethod
-    def load(cls, system: System, decoder: Decoder, weights: Path, device: str) -> "Reranker":
+    def load(cls, system: System, decoder: Decoder, weights: Path, device: str) -> Self:
         """decoder: of the base."""
         made_of = system["network"]
         network = load_network(system, device=device) if made_of else None
@@ -71,7 +73,7 @@ class Reranker:
 
     def reading(self, lines: list[str]) -> TargetNetwork:
         """The network for the translations of tokenised sentences."""
-        return replace(self.network, sets=self.maker.sets(lines)) if self.maker else self.network
+        return replace(cast(Any, self.network), sets=self.maker.sets(lines)) if self.maker else required(self.network)
 
 
 class ListTranslator(Reranker):
@@ -100,7 +102,7 @@ class ListTranslator(Reranker):
         return result
 
     def _reranked(self, candidate: Candidate, entry: ListedTranslation) -> Candidate:
-        features = np.append(candidate.features, entry.features[self.network.feature])
+        features = np.append(candidate.features, entry.features[required(self.network).feature])
         return Candidate(candidate.tokens, features, entry.score, _widened(candidate.trace, 1))
 
 

@@ -6,14 +6,13 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, StreamClosedError
 from tornado.netutil import bind_sockets
@@ -90,12 +89,12 @@ class Service:
         """The translations of ``text`` (lines), ``nbest`` of each; raises ``RefusedRequest``."""
         lines, nbest = self._read(request)
         with self._place():
-            began, found = time.perf_counter(), Future()
+            began, found = time.perf_counter(), Future[Any]()
             threading.Thread(target=self._translate, args=(found, lines, nbest), daemon=True).start()
             data = await asyncio.wrap_future(found)
             return {"sentences": data, "seconds": round(time.perf_counter() - began, 3)}
 
-    def _translate(self, found: Future, lines: list[str], nbest: int) -> None:
+    def _translate(self, found: Future[Any], lines: list[str], nbest: int) -> None:
         try:
             with self._searching:
                 sentences = self.text.translate(lines, nbest, explained=True)
@@ -124,7 +123,7 @@ class Service:
         return lines, nbest
 
     @contextmanager
-    def _place(self):
+    def _place(self) -> Iterator[None]:
         """Count a request while it is worked on; raises ``RefusedRequest`` where there are too many."""
         now = self.clock()
         self._allowed = min(self.limits.burst, self._allowed + (now - self._counted) * self.limits.rate)
@@ -147,7 +146,7 @@ class Server(HTTPServer):
     connections = 0
     """Those that are open."""
 
-    def initialize(self, service: Service, port: int) -> None:
+    def initialize(self, service: Service, port: int) -> None:  # type: ignore[override]  # only made here
         """See ``HTTPServer``, which calls it."""
         try:
             self.sockets = bind_sockets(port, HOST)
@@ -157,14 +156,14 @@ class Server(HTTPServer):
             raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
         self.port = self.sockets[0].getsockname()[1]
         page = {"path": Path(__file__).with_name("page"), "default_filename": "index.html"}
-        routes = [("/api/system", _System), ("/api/translate", _Translate), ("/(.*)", _Page, page)]
+        routes: list[Any] = [("/api/system", _System), ("/api/translate", _Translate), ("/(.*)", _Page, page)]
         hosts = [f"{host}:{self.port}" for host in (HOST, "localhost")]
         pages = Application(routes, hosts=hosts, server=self, service=service, log_function=lambda handler: None)
         self.waiting: dict[IOStream, None] = {}  # for their requests, the longest first
-        limits = {"idle_connection_timeout": PATIENCE, "body_timeout": 2 * PATIENCE, "max_body_size": 2 * BODY}
+        limits: Any = {"idle_connection_timeout": PATIENCE, "body_timeout": 2 * PATIENCE, "max_body_size": 2 * BODY}
         super().initialize(pages, no_keep_alive=True, **limits)
 
-    def handle_stream(self, stream: IOStream, address: tuple) -> None:
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
         """Beyond ``CONNECTIONS``, close the one that has waited longest for its request, or else the new one."""
         if self.connections >= CONNECTIONS:
             if not self.waiting:
@@ -176,7 +175,7 @@ class Server(HTTPServer):
         self.waiting[stream] = None
         return super().handle_stream(stream, address)
 
-    def on_close(self, server_conn: HTTP1ServerConnection) -> None:
+    def on_close(self, server_conn: Any) -> None:
         """Free the place of a connection."""
         super().on_close(server_conn)
         self.connections -= 1
@@ -193,6 +192,8 @@ class Server(HTTPServer):
 
 class _Handler(RequestHandler):
     """One request."""
+
+    request: Any
 
     def set_default_headers(self) -> None:
         for name, value in HEADERS.items():

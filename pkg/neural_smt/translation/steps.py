@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.system_folder import System, pack_system
-from neural_smt.io.streams import open_output, read_batches, write_batch
+from neural_smt.io.streams import STANDARD, open_output, read_batches, write_batch
 from neural_smt.io.tables import write_rows
 from neural_smt.translation.experiment import open_system
 from neural_smt.translation.server import HOST, Server, Service
@@ -24,14 +25,14 @@ log = logging.getLogger(__name__)
 def translate(
     *,
     experiment: str,
-    files: list[Path] = (),  # type: ignore[assignment]
+    files: Sequence[Path] = (),
     system: str | None = None,
     run: int | None = None,
     nbest: int = 0,
     alignment: bool = False,
     explain: bool = False,
     output: Literal["text", "json"] = "text",
-    settings: list[Path] = (),  # type: ignore[assignment]
+    settings: Sequence[Path] = (),
     directory: Path = Path(),
     tokenised: bool = False,
     device: Literal["auto", "cpu", "cuda"] | None = None,
@@ -55,11 +56,11 @@ def translate(
         raise UserError("--nbest and --explain: lists are explained as JSON; add --output json or leave one out")
     chosen = open_system(experiment, system, run, settings, directory)
     text = load_text_translator(chosen, tokenised, device, threads)
-    shown = {"nbest": nbest, "alignment": alignment, "explain": explain, "output": output}
+    shown: dict[str, Any] = {"nbest": nbest, "alignment": alignment, "explain": explain, "output": output}
     done, seconds = 0, 0.0
     with ExitStack() as stack:
         stream = open_output(None, stack)
-        for lines in chain.from_iterable(read_batches(path, text.translator.batch) for path in files or [None]):
+        for lines in chain.from_iterable(read_batches(path, text.translator.batch) for path in files or [STANDARD]):
             began = time.perf_counter()
             found = text.translate(lines, max(1, nbest), explain)
             seconds += time.perf_counter() - began
@@ -85,7 +86,7 @@ def serve(
     system: str | None = None,
     run: int | None = None,
     port: int = 8000,
-    settings: list[Path] = (),  # type: ignore[assignment]
+    settings: Sequence[Path] = (),
     directory: Path = Path(),
     device: Literal["auto", "cpu", "cuda"] | None = None,
     threads: int = 1,
@@ -114,7 +115,7 @@ def pack(
     folder: Path,
     system: str | None = None,
     run: int | None = None,
-    settings: list[Path] = (),  # type: ignore[assignment]
+    settings: Sequence[Path] = (),
     directory: Path = Path(),
 ) -> None:
     """Copy a tuned system with all that it is made of into a folder that translates on another machine.
@@ -135,7 +136,7 @@ def inspect(
     line: int,
     system: str | None = None,
     run: int | None = None,
-    settings: list[Path] = (),  # type: ignore[assignment]
+    settings: Sequence[Path] = (),
     directory: Path = Path(),
     reference: Path | None = None,
     everything: bool = False,
@@ -152,11 +153,11 @@ def inspect(
         raise UserError(f"system '{chosen['name']}' takes all words of the target language; name another with --system")
     from neural_smt.translation.attention import SetMaker  # loads PyTorch
 
-    maker = SetMaker.load(chosen["network"])
+    maker = required(SetMaker.load(chosen["network"]))
     lines, references = read_sentences(source, reference)
     if not 1 <= line <= len(lines):
         raise UserError(f"{source}: no line {line}; name one of 1 to {len(lines)}")
-    reasons = explain(maker.sources, maker.settings, lines[line - 1], references and references[line - 1])
+    reasons = explain(maker.sources, maker.settings, lines[line - 1], references[line - 1] if references else None)
     frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
     shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
     rows = reason_rows(maker.sources, shown)

@@ -82,7 +82,8 @@ def join(pieces: Sequence[Translated], nbest: int) -> Translated:
 
 
 def _join(parts: Sequence[Candidate], lengths: Sequence[int]) -> Candidate:
-    tokens, alignment, segmentation, origins = [], [], [], []
+    tokens: list[str] = []
+    alignment, segmentation, origins = [], [], []
     source = 0
     for part, length in zip(parts, lengths, strict=True):
         target = len(tokens)
@@ -91,7 +92,7 @@ def _join(parts: Sequence[Candidate], lengths: Sequence[int]) -> Candidate:
         segmentation += [(source + i, source + j, target + k, target + m) for i, j, k, m in part.trace.segmentation]
         origins += [o if o.replaced is None else replace(o, replaced=source + o.replaced) for o in part.origins]
         source += length
-    features = np.sum([part.features for part in parts], axis=0, dtype=np.float64)
+    features = np.add.reduce([part.features for part in parts], axis=0, dtype=np.float64)
     trace = Trace(alignment, segmentation, np.concatenate([part.trace.features for part in parts]))
     return Candidate(tokens, features, sum(part.score for part in parts), trace, origins)
 
@@ -118,8 +119,8 @@ def sentence_lines(
     elif nbest:
         for candidate in sentence.candidates:
             scores = _by_feature(translator, candidate.features)
-            links = sorted(candidate.trace.alignment) if alignment else None
-            yield entry_line(ListedTranslation(number, [candidate.text], scores, candidate.score, links))
+            aligned = sorted(candidate.trace.alignment) if alignment else None
+            yield entry_line(ListedTranslation(number, [candidate.text], scores, candidate.score, aligned))
     else:
         links = " ".join(f"{i}-{j}" for i, j in sorted(best.trace.alignment))
         yield f"{best.text} ||| {links}" if alignment else best.text
@@ -217,7 +218,7 @@ def _candidate(candidate: Candidate, translator: Translator, source: Sequence[st
 
 def _origin(origin: Origin) -> dict[str, Any]:
     """Where a word comes from, the most probable words and phrases first."""
-    lists = origin.reasons.dictionary, origin.reasons.phrases
+    lists: tuple[list[Any], list[Any]] = origin.reasons.dictionary, origin.reasons.phrases
     dictionary, phrases = (sorted(entries, key=lambda entry: -entry[-1]) for entries in lists)
     return {
         "dictionary": [[unescape(word), p] for word, _, p in dictionary],

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -59,9 +59,13 @@ class Translator(Protocol):
     names, weights: of its F scores (float64 ``[F]``); batch: sentences that are best given at once.
     """
 
-    names: Sequence[str]
-    weights: np.ndarray
     batch: int
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    @property
+    def weights(self) -> np.ndarray: ...
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """At most ``nbest`` translations of each tokenised sentence; explained: with ``origins``."""
@@ -83,7 +87,7 @@ def load_translator(system: System, run: int = 1, device: str = "cpu", threads: 
         return SearchTranslator(Decoder.load(system, tuned, threads, device))
     from neural_smt.translation.reranking import LatticeTranslator, ListTranslator
 
-    kind = LatticeTranslator if system["kind"] == "lattices" else ListTranslator
+    kind: Any = LatticeTranslator if system["kind"] == "lattices" else ListTranslator
     return kind.load(system, Decoder.load(system.base, system.base.weights(run), threads, device), tuned, device)
 
 

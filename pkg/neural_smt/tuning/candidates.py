@@ -6,7 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from neural_smt.bleu import SIZE, corpus_statistics
+from neural_smt.bleu import corpus_statistics
+from neural_smt.bleu_primitives import SIZE
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.files import hash_text
 from neural_smt.io.ragged import Ragged, offsets_of
@@ -146,8 +147,7 @@ def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:
 
 def _places(part: FlatLattices, node_offsets: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Where each node goes: starts and ends onto those of ``node_offsets``, inner nodes ``shift`` nodes further on."""
-    sizes = np.diff(part.node_offsets)
-    old = np.arange(part.node_offsets[-1])
+    sizes, old = np.diff(part.node_offsets), np.arange(part.node_offsets[-1])
     places = old + np.repeat(node_offsets[:-1] + shift - part.node_offsets[:-1], sizes)
     filled = sizes > 0
     places[part.node_offsets[:-1][filled]] = node_offsets[:-1][filled]

@@ -37,8 +37,7 @@ class LatticeSurface(Surface):
         if len(references) != len(lattices):
             raise ValueError(f"{len(lattices)} lattices for {len(references)} references")
         super().__init__(lattices.features, tunable)
-        self.lattices = lattices
-        arcs = len(lattices.tails)
+        self.lattices, arcs = lattices, len(lattices.tails)
         heads = np.repeat(np.arange(len(lattices.arc_offsets) - 1), np.diff(lattices.arc_offsets))
         first_nodes = np.repeat(lattices.node_offsets[:-1], np.diff(lattices.first_arcs))
         self.pool = kernels.PooledLattices(

@@ -65,8 +65,7 @@ class State:
     """
 
     def __init__(self, folder: Path, fingerprint: str):
-        self.folder = Path(folder)
-        self.fingerprint = fingerprint
+        self.folder, self.fingerprint = Path(folder), fingerprint
 
     def save(self, progress: Progress) -> None:
         """Keep this progress, then drop what it replaces."""
@@ -139,8 +138,7 @@ def run(method: Method, weights: np.ndarray, seed: int, state: State | None = No
 def iterate(progress: Progress, method: Method, seed: int, threads: int) -> Progress:
     """One iteration; the progress after it."""
     settings, number = method.settings, len(progress.iterations) + 1
-    weights = np.array(progress.weights)
-    began = time.perf_counter()
+    weights, began = np.array(progress.weights), time.perf_counter()
     decoder_bleu, pool = method.gather(progress.candidates, weights)
     new = len(pool) - len(progress.candidates)
     decoded = time.perf_counter()

@@ -78,8 +78,7 @@ class Surface(ABC):
 
     def locate(self, weights: np.ndarray) -> Point:
         """The point of these weights, float64 ``[F]``, with the model scores of all that is weighted."""
-        weights = np.asarray(weights, dtype=np.float64)
-        scores = np.zeros(self.columns.shape[1])
+        weights, scores = np.asarray(weights, dtype=np.float64), np.zeros(self.columns.shape[1])
         for column, weight in zip(self.columns, weights, strict=True):
             step(scores, column, weight)
         return Point(weights, scores, self.best_at(scores))
@@ -101,7 +100,7 @@ class Surface(ABC):
         It does not as long as features with a fixed, non-zero weight have one value for all candidates of a sentence,
         as the unknown-word penalty has; otherwise the weights are returned as they are.
         """
-        if not all(self.is_constant(feature) for feature in np.flatnonzero(~self.tunable & (weights != 0))):
+        if not all(self.is_constant(feature) for feature in np.flatnonzero(~self.tunable & (weights != 0)).tolist()):
             return weights
         norm = np.abs(weights[self.tunable]).sum()
         return np.where(self.tunable, weights / norm, weights) if norm > 0 else weights

@@ -14,9 +14,10 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.nbest import Translation
 from neural_smt.decoding.options import prepare
-from neural_smt.decoding.search import Decoder, Translation
-from neural_smt.errors import UserError
+from neural_smt.decoding.search import Decoder
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
 from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
@@ -33,7 +34,7 @@ class Method(ABC):
 
     pool: ClassVar[type[Candidates] | type[LatticePool]]
     decode: Callable[[np.ndarray], Any] | None
-    references: Sequence
+    references: Any
     tunable: np.ndarray
     settings: Settings
 
@@ -74,7 +75,7 @@ class ListMethod(Method):
         return highest(optima(surface, [weights], settings, generator, threads)), pool
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
-        translations = self.decode(weights)
+        translations = required(self.decode)(weights)
         listed = [(number, entry) for number, translation in enumerate(translations) for entry in translation.nbest]
         if not listed:
             raise UserError("decoding gave no translation of the development set; check that the text is not empty")
@@ -91,7 +92,7 @@ class LatticeMethod(Method):
     pool = LatticePool
 
     def gather(self, pool: LatticePool, weights: np.ndarray) -> tuple[float, LatticePool]:
-        lattices = self.decode(weights)
+        lattices = required(self.decode)(weights)
         surface = LatticeSurface(lattices, self.references)
         if len(lattices.tails) == 0:
             raise UserError("decoding gave no translation of the development set; check that the text is not empty")

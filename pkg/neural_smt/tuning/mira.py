@@ -5,6 +5,8 @@ BLEU both high) should beat the *fear* candidate (model score high, BLEU low) by
 many features as there are, where the coordinate searches of MERT find their limit at some twenty or thirty.
 """
 
+from typing import Any
+
 import numpy as np
 
 from neural_smt.bleu_primitives import REFERENCE_LENGTH, SIZE, log_bleu
@@ -14,7 +16,7 @@ from neural_smt.tuning.mert import ErrorSurface, Optimum, highest
 
 
 def optimise_margins(
-    candidates: Candidates, surface: ErrorSurface, start: np.ndarray, generator: np.random.Generator, settings: dict
+    candidates: Candidates, surface: ErrorSurface, start: np.ndarray, generator: np.random.Generator, settings: Any
 ) -> Optimum:
     """Tune ``start`` (float64 ``[F]``) on the lists; weights that are not tunable stay as they are.
 

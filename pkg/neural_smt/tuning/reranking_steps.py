@@ -20,7 +20,7 @@ from neural_smt.decoding.nbest import ListedTranslation, feature_matrix, read_nb
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forward, score_paths
 from neural_smt.decoding.reranking_steps import load_lattice_scorer
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines
@@ -120,7 +120,7 @@ class LatticeReranking(ListMethod):
                 pool = self._extended(pool, *list_paths(flat, self.lattices.made_with, self.system["nbest"]))
             return self.surface(pool).bleu(weights), pool
         found = push_forward(network, weights, self.system["beam"], self.threads)
-        scored = replace(flat, features=np.vstack([flat.features, found.arc_scores]))
+        scored = replace(flat, features=np.vstack([flat.features, required(found.arc_scores)]))
         filled = np.flatnonzero(found.arcs.lengths)
         if len(pool) == 0:
             pool = self._extended(pool, *list_paths(flat, weights[:-1], nbest))
@@ -141,7 +141,7 @@ def tune_reranking(
     system: Path,
     reference: Path,
     start: Path,
-    settings: dict,
+    settings: dict[str, Any],
     seed: int,
     weights: Path,
     history: Path,

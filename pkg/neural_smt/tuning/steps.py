@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
@@ -21,8 +22,8 @@ def tune(
     system: Path,
     source: Path,
     reference: Path,
-    decoding: dict,
-    settings: dict,
+    decoding: dict[str, Any],
+    settings: dict[str, Any],
     seed: int,
     weights: Path,
     history: Path,
@@ -43,8 +44,7 @@ def tune(
     if not sources:
         raise UserError(f"{source}: empty; tuning needs a development set")
     made_of = System.load(system)
-    model = TranslationModel.load(made_of)
-    options = section_settings("tuning", settings)
+    model, options = TranslationModel.load(made_of), section_settings("tuning", settings)
     feature = load_feature(made_of, model, device)
     feature_set = model.feature_set.with_feature(feature.name) if feature else model.feature_set
 

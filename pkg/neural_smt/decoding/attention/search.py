@@ -15,6 +15,7 @@ word with the largest attention, the end symbol left out, is copied or looked up
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
@@ -91,8 +92,9 @@ class _Beams:
 
     def finish(self, rows: np.ndarray, totals: np.ndarray, complete: bool, found: list[list[Hypothesis]]) -> None:
         """Add the prefixes ``rows``, whose log p is ``totals``, to what was found for their sentences."""
-        for row, total in zip(rows, totals, strict=True):
-            found[self.owner[row]].append(Hypothesis(self.words[row], float(total), *self.links[row].T, complete))
+        for row, total, links in zip(rows, totals, self.links[rows], strict=True):
+            hypothesis = Hypothesis(self.words[row], float(total), links[:, 0], links[:, 1], complete)
+            found[self.owner[row]].append(hypothesis)
 
     def extended(self, rows: np.ndarray, words: np.ndarray, totals: np.ndarray, links: np.ndarray) -> "_Beams":
         """The prefixes ``rows``, each with one more of ``words``; links: ``[n, 2]``, of the next word of each."""
@@ -113,7 +115,7 @@ def _search(scorer: StepScorer, rows: np.ndarray, settings: Settings) -> list[li
     found: list[list[Hypothesis]] = [[] for _ in range(count)]
     step = 0
     while len(beams.owner):
-        predictions: RankedPredictions = scorer.predict(states)  # type: ignore[assignment]
+        predictions = cast(RankedPredictions, scorer.predict(states))
         values, words = predictions.best(settings.beam)
         links = strongest(predictions.alphas.cpu().numpy(), lengths[beams.owner])
         rows, chosen, totals = best_continuations(beams.owner, beams.totals, values, words, places)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.bleu import MATCHES, ORDER, PLUS_ONE, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
-from neural_smt.bleu_primitives import log_bleu
+from neural_smt.bleu import MATCHES, PLUS_ONE, TOTALS, bleu, sentence_bleu
+from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.jit import enlarged, kernel, leaf, mix
@@ -67,7 +67,7 @@ def corpus_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM, 
     until a round changes nothing or ``rounds`` are done. BLEU never falls.
     """
     found = [_search(lattices, references, s, PLUS_ONE, beam) for s in range(len(lattices))]
-    total = np.sum([statistics for _, statistics in found], axis=0, dtype=np.int64)
+    total: np.ndarray = np.add.reduce([statistics for _, statistics in found], axis=0, dtype=np.int64)
     for _ in range(rounds):
         changed = False
         for sentence, (_, old) in enumerate(found):

@@ -65,8 +65,7 @@ def _graph_lines(number: int, lattice: Lattice, extended: bool) -> Iterator[str]
     """Hypothesis 0 is the empty one; the arc a is hypothesis a + 1, and the first arc into a node stands for it."""
     rest, following = _completions(lattice)
     yield f"{number} hyp=0 stack=0 forward={following[0] + 1} fscore={rest[0]:.3f}"
-    covered = _covered_words(lattice)
-    first_arcs = lattice.arc_offsets.tolist()
+    covered, first_arcs = _covered_words(lattice), lattice.arc_offsets.tolist()
     tails, scores, totals = lattice.tails.tolist(), lattice.scores.tolist(), lattice.prefix_scores.tolist()
     starts, stops = lattice.starts.tolist(), lattice.stops.tolist()
     outputs = _outputs(lattice, extended)

@@ -3,17 +3,16 @@
 import math
 import os
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from neural_smt.decoding.features import REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_yaml
-
-Value = TypeVar("Value", int, float)
 
 TRANSLATION = "TranslationModel0"
 
@@ -119,10 +118,10 @@ def read_sections(path: Path) -> Sections:
             if not line.text.endswith("]"):
                 raise line.fail(f"'{line.text}' has no closing bracket; write [section]")
             current = sections.setdefault(line.text[1:-1].strip(), [])
-        elif line.text and current is None:
-            raise line.fail(f"'{line.text}' stands in no section; write a line like [feature] before it")
-        elif line.text:
+        elif current is not None and line.text:
             current.append(line)
+        elif line.text:
+            raise line.fail(f"'{line.text}' stands in no section; write a line like [feature] before it")
     return sections
 
 
@@ -130,7 +129,7 @@ LARGEST = 1_000_000
 """Numbers of sections are at most so large."""
 
 
-def _number(sections: Sections, name: str, kind: type[Value] = int, least: int = -LARGEST) -> Value | None:
+def _number(sections: Sections, name: str, kind: Callable[[str], Any] = int, least: int = -LARGEST) -> Any:
     """The number that a section with one line holds; None where there is no such section, or it is empty."""
     lines = sections.get(name)
     if not lines:
@@ -230,7 +229,7 @@ def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int) 
     for name, (line, _) in given.items():
         if name not in names.values():
             raise line.fail(f"there is no feature {name} under [feature]; remove the weight or add the feature")
-    weights = {NAMES[kind]: (0.0,) for kind, known in SUPPORTED["features"].items() if known == ["num-features"]}
+    weights: Any = {NAMES[kind]: (0.0,) for kind, known in SUPPORTED["features"].items() if known == ["num-features"]}
     sizes = {TRANSLATION: scores, REORDERING: 6}
     for name, own in names.items():
         size = sizes.get(name, 1)

@@ -11,9 +11,9 @@ from pathlib import Path
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_lines
 from neural_smt.decoding.moses.ini import LARGEST
-from neural_smt.decoding.nbest import empty_translation, nbest_lines, translate
-from neural_smt.decoding.search import Decoder, Translation
-from neural_smt.errors import UserError
+from neural_smt.decoding.nbest import Translation, empty_translation, nbest_lines, translate
+from neural_smt.decoding.search import Decoder
+from neural_smt.errors import UserError, required
 from neural_smt.io.files import open_text
 from neural_smt.io.streams import open_folder, open_output, write_batch
 
@@ -69,14 +69,14 @@ class Outputs:
         """
         with ExitStack() as stack:
             streams = {path: open_output(path, stack) for path, _ in self._lines(shown, 0, [], [])}
-            slf = self.lattices and self.lattice_format == "slf"
-            folder = open_folder(self.lattices, stack) if slf else None
+            slf = self.lattice_format == "slf"
+            folder = open_folder(self.lattices, stack) if self.lattices and slf else None
 
             def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
                 for path, lines in self._lines(shown, first, translations, lattices):
                     write_batch(streams[path], lines)
                 for number, lattice in enumerate(lattices if folder else [], start=first):
-                    with open_text(folder / f"{number}.slf", "w") as stream:
+                    with open_text(required(folder) / f"{number}.slf", "w") as stream:
                         write_batch(stream, slf_lines(number, lattice))
 
             yield write

@@ -4,6 +4,7 @@ import logging
 import math
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -94,7 +95,7 @@ def oracle_moses(
     source: Path,
     reference: Path,
     output: Path,
-    nbest_sizes: list[int] = (100, 1000),  # type: ignore[assignment]
+    nbest_sizes: Sequence[int] = (100, 1000),
     density: float = math.inf,
     compiled: str = AUTO,
     threads: int | None = None,
@@ -111,8 +112,7 @@ def oracle_moses(
     if min(nbest_sizes, default=1) < 1 or not density > 0:
         raise UserError("--nbest-sizes must be at least 1 and --density above 0; correct the option")
     decoder = _decoder(read_moses_ini(moses_ini), compiled, threads)
-    began = time.perf_counter()
-    lattices = decoder.lattices(sources)
+    began, lattices = time.perf_counter(), decoder.lattices(sources)
     whole = smaller = AlignedLattices.of(lattices, decoder)
     if not math.isinf(density):
         smaller = AlignedLattices.of([lattice and prune(lattice, density=density) for lattice in lattices], decoder)
@@ -151,8 +151,8 @@ def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path
         if low:
             log.warning("%d scores of %s are below %g, which Moses does not go below", low, name, LOG_FLOOR)
     positions = {name: list(range(part.start, part.stop)) for name, part in model.feature_set.slices.items()}
-    for column in model.columns:
-        positions[TRANSLATION] += positions.pop(column)
+    for name in model.columns:
+        positions[TRANSLATION] += positions.pop(name)
     names = [f"lm{number}.arpa{'.gz' if path.suffix == '.gz' else ''}" for number, path in enumerate(arpas)]
     ini = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True).from_string(
         Path(__file__).with_name(INI_NAME).read_text(encoding="utf-8")

@@ -110,8 +110,7 @@ def _rescore_block(
 
     # What is predicted: the words of all arcs, then the end of each sentence, by the node that it is predicted at.
     places = slice(*flat.words.offsets[[part.start, part.stop]])
-    filled = np.flatnonzero(np.diff(node_offsets))
-    ends = np.zeros(last - first, dtype=np.int64)
+    filled, ends = np.flatnonzero(np.diff(node_offsets)), np.zeros(last - first, dtype=np.int64)
     ends[filled] = 1
     word_offsets = np.concatenate([flat.words.offsets[part.start : part.stop + 1], places.stop + np.cumsum(ends)])
     word_offsets -= places.start
@@ -133,8 +132,7 @@ def _rescore_block(
     sentence = np.repeat(np.arange(first, last), np.diff(node_offsets))[root_node]
     walk = scorer.walk(tries, used_links, sentence, most[root_node])
     history = -1 if scorer.history is None else scorer.history
-    states = _new_states(len(root_node), int(most.sum()))
-    used = 0
+    states, used = _new_states(len(root_node), int(most.sum())), 0
     for number in range(len(tries.level_roots) - 1):
         roots = int(tries.level_roots[number]), int(tries.level_roots[number + 1])
         before = used

@@ -327,8 +327,9 @@ class AttentionTextScorer(StepScorer):
         """See ``StepScorer``."""
         groups = states.batch.groups(states.owner)
         memory, words = states.batch.memory, states.words
-        found = self.network.look(states.hidden, words.clamp(min=0) if states.mixed else words, memory, groups)
-        if states.mixed:
+        before = words if words is None else words.clamp(min=0)
+        found: tuple[Tensor, ...] = self.network.look(states.hidden, before, memory, groups)
+        if states.mixed and words is not None:
             begun = self.network.look(states.hidden, None, memory, groups)
             found = tuple(torch.where(words[:, None] < 0, *both) for both in zip(begun, found, strict=True))
         return AttentionPredictions(self.network, states, groups, *found)

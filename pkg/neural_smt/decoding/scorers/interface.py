@@ -214,9 +214,7 @@ class StepScorer(TextScorer):
 
 def _batches(owner: np.ndarray, lengths: np.ndarray, words: int) -> Iterator[tuple[int, int]]:
     """Where batches start and stop: within ``words`` and ``SENTENCES``, but of one translation at least."""
-    ends = np.cumsum(lengths)
-    sentence = np.cumsum(np.diff(owner, prepend=-1) != 0)
-    start = 0
+    ends, sentence, start = np.cumsum(lengths), np.cumsum(np.diff(owner, prepend=-1) != 0), 0
     while start < len(owner):
         stop = np.searchsorted(ends, ends[start] - lengths[start] + words, side="right")
         stop = min(stop, np.searchsorted(sentence, sentence[start] + SENTENCES))

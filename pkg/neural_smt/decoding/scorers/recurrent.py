@@ -22,7 +22,7 @@ from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_positions
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.decoding.stacks import with_room
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs
@@ -76,7 +76,7 @@ class RecurrentScoring(TargetNetwork):
         return cls(folder, scorer, trained.target, read)
 
     @property
-    def aligned(self) -> bool:
+    def aligned(self) -> bool:  # type: ignore[override]  # follows from the representation
         """See ``TargetNetwork``: representations of whole sentences are the same for all words."""
         return self.representation is not None and not self.representation.of_sentences
 
@@ -205,21 +205,20 @@ class RecurrentSearch(StatefulFeature):
         before = np.full((1, feature.scorer.output.direct_order - 1), BOS, dtype=np.int32)
         hidden = np.zeros((1, feature.scorer.hidden_size), dtype=np.float32)
         self.kept = [hidden, before, np.full(1, BOS, dtype=np.int32)]
-        self.used = 1
-        self.row_of = np.zeros(1, dtype=np.int64)
+        self.used, self.row_of = 1, np.zeros(1, dtype=np.int64)
         self.last: list[np.ndarray] = []
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         """float64 ``[N]``: ln p of the words added, after the states of the hypotheses that they extend."""
-        began = time.perf_counter()
-        order = np.argsort(batch.tails, kind="stable")
-        tails, first = np.unique(batch.tails[order], return_index=True)
+        began, extended = time.perf_counter(), required(batch.tails)
+        order = np.argsort(extended, kind="stable")
+        tails, first = np.unique(extended[order], return_index=True)
         self.row_of = with_room(self.row_of, int(tails.max()) + 1)  # those of empty hypotheses have the first state
 
         words = batch.words.take(order)
         words, of_word = with_ends(Ragged(self.known[words.values], words.offsets), batch.complete[order])
         sentences = np.repeat(batch.sentences[order], words.lengths)
-        inputs, numbers = self.inputs(sentences, of_word, batch.options[order], batch.starts[order])
+        inputs, numbers = self.inputs(sentences, of_word, required(batch.options)[order], required(batch.starts)[order])
         of_input, used = distinct_inputs(inputs, np.zeros(len(words.values), np.int64) if numbers is None else numbers)
 
         scorer = self.feature.scorer
@@ -227,7 +226,7 @@ class RecurrentSearch(StatefulFeature):
         tries = build_tries(levels, groups, words, of_input, scorer.class_of_word)
         walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, used))
         walk.score_only_level(*(part[self.row_of[tails]] for part in self.kept))
-        self._remember(walk, order, batch.tails)
+        self._remember(walk, order, extended)
         filled = tries.sequence_entry >= 0
         scores = np.zeros(len(order))
         scores[order[filled]] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
