@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,18 +42,17 @@ def show_map(*, words: Path, phrases: Path, output: Path, title: str = "", about
 def _plane(name: str, points: pd.DataFrame) -> Plot:
     """The points of a layer with their labels; the browser chooses which of these it shows."""
     words, places = spelled(points["text"]), points[["x", "y"]].to_numpy().round(3)
-    shown = points.assign(text=words, x=places[:, 0], y=places[:, 1], near=_neighbours(words, places))
+    shown: Any = points.assign(text=words, x=places[:, 0], y=places[:, 1], near=_neighbours(words, places))
     source = ColumnDataSource(shown.to_dict("list"), name=name)
-    options = {"tools": "pan,wheel_zoom,reset", "active_scroll": "wheel_zoom", "match_aspect": True}
+    options: dict[str, Any] = {"tools": "pan,wheel_zoom,reset", "active_scroll": "wheel_zoom", "match_aspect": True}
     plane = figure(name=name, sizing_mode="stretch_both", **options)
     dots = plane.scatter("x", "y", source=source, size=5, color=BLUE, alpha=0.7, nonselection_alpha=0.25)
     dots.selection_glyph = dots.glyph.clone(fill_color="#b93a0b", line_color="#b93a0b", size=9)
-    labels = CDSView(filter=BooleanFilter([False] * len(words)))
-    style = {"text_font_size": "12px", "text_baseline": "middle", "x_offset": 6}
+    labels = CDSView(filter=BooleanFilter(booleans=[False] * len(words)))
+    style: dict[str, Any] = {"text_font_size": "12px", "text_baseline": "middle", "x_offset": 6}
     plane.text("x", "y", "text", source=source, view=labels, name="labels", **style)
     plane.add_tools(HoverTool(renderers=[dots], tooltips=TOOLTIPS))
-    plane.axis.axis_label = "t-SNE coordinate (no unit)"
-    plane.toolbar.logo = None
+    plane.axis.axis_label, plane.toolbar.logo = "t-SNE coordinate (no unit)", None
     return plane
 
 

@@ -62,8 +62,7 @@ def show_phrases(
     """
     chosen = section_settings("analysis", settings)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
-    scores = load_column(column, table)
-    trained = load_network(model, device)
+    scores, trained = load_column(column, table), load_network(model, device)
     ids = shortlist_ids(vocabularies[0], trained.source)
     groups = draw_groups(table, ids, chosen, seed)
     favourites = preferred(table, scores, groups, vocabularies)
@@ -154,7 +153,12 @@ def preferred(
 
 
 def sampled(
-    model: "Trained", ids: np.ndarray, table: PhraseTable, groups: Mapping[str, np.ndarray], samples: int, seed: int
+    model: "Trained[Any]",
+    ids: np.ndarray,
+    table: PhraseTable,
+    groups: Mapping[str, np.ndarray],
+    samples: int,
+    seed: int,
 ) -> pd.DataFrame:
     """The five best-scored distinct target phrases among ``samples`` drawn from the network for each source phrase:
     a row of ``SAMPLED`` for each.
@@ -169,7 +173,7 @@ def sampled(
     phrases = table.source.take(numbers)
     drawn = sample(model.network, Ragged(ids[phrases.values], phrases.offsets), samples, seed=seed)
     complete = np.flatnonzero(drawn.complete)
-    texts = [model.target.text(drawn.phrases[row]) for row in complete]
+    texts = [model.target.text(drawn.phrases[row]) for row in complete.tolist()]
     columns = {"number": drawn.source[complete], "target": texts, "log_probability": drawn.scores[complete]}
     found = pd.DataFrame(columns).astype({"log_probability": float}).groupby(["number", "target"], as_index=False)
     rows = found.agg(samples=("target", "size"), log_probability=("log_probability", "last"))
@@ -193,9 +197,9 @@ def write_phrases(path: Path, favourites: pd.DataFrame, written: pd.DataFrame, d
             lists = [_items(rows[rows["model"] == model]) for model in (TRANSLATION_MODEL, NETWORK)]
             best = written[(written["group"] == group) & (written["source"] == source)]
             shaded = {words for words, _ in lists[0]}
-            shown = {"source": unescape(source), "extracted": rows["extracted"].iloc[0], "shaded": shaded}
+            shown = {"source": unescape(str(source)), "extracted": rows["extracted"].iloc[0], "shaded": shaded}
             phrases.append(shown | {"lists": [*lists, _items(best)]})
-        groups.append({"heading": HEADINGS[group], "phrases": phrases})
+        groups.append({"heading": HEADINGS[str(group)], "phrases": phrases})
     title = "Preferred and sampled phrases"
     write_page(path, "phrases.html", title=title, about=to_html(about), groups=groups, drawn=drawn)
 

@@ -122,17 +122,16 @@ def _label(
     most: labels at most; clear: half the side (points) of the square around every point that stays free of labels, 0
     for none.
     """
-    figure = axes.figure
+    figure: Any = axes.figure
     renderer = figure.canvas.get_renderer()
-    frame = axes.get_window_extent(renderer)
-    pixels = axes.transData.transform(places)
+    frame, pixels = axes.get_window_extent(renderer), axes.transData.transform(places)
     inside = np.flatnonzero([frame.contains(x, y) for x, y in pixels])
     margin = clear * figure.dpi / 72
     taken = np.hstack((pixels[inside] - margin, pixels[inside] + margin)) if clear else np.empty((0, 4))
     for number in inside.tolist():
         if len(axes.texts) == most:
             break
-        style = {"textcoords": "offset points", "fontsize": size, "clip_on": True}
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": size, "clip_on": True}
         text = axes.annotate(words[number], places[number], xytext=(0, 0), **style)
         # drawn once: to lay a text out takes most of the time
         extent = np.array(text.get_window_extent(renderer).size)
@@ -152,7 +151,7 @@ def _are_free(boxes: np.ndarray, taken: np.ndarray, frame: Bbox) -> np.ndarray:
     """bool: which boxes are within the frame and touch none of those taken; rows are left, bottom, right, top."""
     inside = (boxes[:, :2] >= frame.min).all(axis=1) & (boxes[:, 2:] <= frame.max).all(axis=1)
     low, high = boxes[:, None, :2] < taken[:, 2:], taken[:, :2] < boxes[:, None, 2:]
-    return inside & ~(low & high).all(axis=2).any(axis=1)
+    return inside & ~np.any(np.all(low & high, axis=2), axis=1)
 
 
 def plot_pair_scores(

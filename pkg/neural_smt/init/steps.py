@@ -121,8 +121,8 @@ def init(
     target: str | None = None,
     name: str | None = None,
     output: Path | None = None,
-    dev: list[Path] = (),  # type: ignore[assignment]
-    test: list[Path] = (),  # type: ignore[assignment]
+    dev: Sequence[Path] = (),
+    test: Sequence[Path] = (),
     dev_size: int | None = None,
     test_size: int | None = None,
     tokenised: bool = False,

@@ -84,7 +84,7 @@ def observe(run: Run) -> pd.DataFrame:
             continue
         disk = sum(map(disk_use, outputs)) if all(output.exists() for output in outputs) else math.nan
         quantities = Quantities(job, experiment)
-        row = {"experiment": run.name, "rule": quantities.entry, "benchmark": job.benchmark}
+        row: dict[str, Any] = {"experiment": run.name, "rule": quantities.entry, "benchmark": job.benchmark}
         cost = costs()[quantities.entry]
         amounts = [quantities.value(one) for one in (cost.cpu, cost.memory, cost.disk)]
         amounts[1] += quantities.value(cost.mapped)
@@ -145,10 +145,10 @@ def fit_lines(observations: pd.DataFrame) -> dict[str, dict[str, Line]]:
             weights = 1 / table.groupby("experiment")["rule"].transform("size").to_numpy()
             if amounts.any():
                 # jobs of one size do not tell what is fixed of what grows: without work there is only the start
-                start = costs()[rule].start if kind == "memory" else START[kind].fixed
+                start = costs()[str(rule)].start if kind == "memory" else START[kind].fixed
                 amounts, measured = np.append(amounts, 0.0), np.append(measured, start)
                 weights = np.append(weights, START_SHARE)
-            lines.setdefault(rule, {})[kind] = fit_line(amounts, measured, weights)
+            lines.setdefault(str(rule), {})[kind] = fit_line(amounts, measured, weights)
     return lines
 
 

@@ -30,7 +30,7 @@ CLEARLY = 2
 def check(
     *,
     configfile: list[Path],
-    config: dict | None = None,
+    config: dict[str, Any] | None = None,
     throughputs: Path = Path("benchmarks/throughputs.json"),
     snakefile: Path = Path("Snakefile"),
 ) -> None:
@@ -60,7 +60,13 @@ def check(
 
 
 def check_experiment(
-    *, texts: dict, snakefile: Path, throughputs: Path, configuration: dict, device: str, output: Path
+    *,
+    texts: dict[str, Any],
+    snakefile: Path,
+    throughputs: Path,
+    configuration: dict[str, Any],
+    device: str,
+    output: Path,
 ) -> None:
     """Check an experiment once its texts are fetched, as the first job of the workflow; see ``check``.
 
@@ -100,8 +106,7 @@ def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
     """The line about the GPU; ``UserError`` where a network will need more memory than it has."""
     if device != "cuda":
         return f"GPU: not asked for (device: {device})"
-    total = gpu_memory()
-    needs = gpu_needs(Experiment(config, sizes))
+    total, needs = gpu_memory(), gpu_needs(Experiment(config, sizes))
     for name, (weights, memory) in needs.items():
         if memory > total and config["check"]["gpu"]:
             raise UserError(
@@ -185,7 +190,7 @@ def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path 
             lines[side] = len(read_marked_alignments(Path(path))[0])
         else:
             # a NUL in what is still to be tokenised is dropped there
-            found = count_text(path, nul=not tokenised)
+            found = count_text(Path(path), nul=not tokenised)
             lines[side], words[side] = found.lines, found.words * (1.0 if tokenised else TOKENS_PER_WORD)
             check_split(Path(path), found.unsplit, found.characters)
             if found.escaped and not tokenised and not config["corpus"]["sources"][name][side].get("unescape"):
@@ -196,7 +201,7 @@ def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path 
             raise UserError(f"{path}: empty; give a text, one sentence a line")
     first = next(iter(sides))
     for side, path in sides.items():
-        check_as_long(sides[first], path, lines[first], lines[side])
+        check_as_long(Path(sides[first]), Path(path), lines[first], lines[side])
     return Text.of(lines[first], words, config["languages"])
 
 

@@ -87,7 +87,7 @@ class Quantities:
         self.rule, self.wildcards = job.rule, job.wildcards
         self.experiment, self.config, self.sizes = experiment, experiment.config, experiment.sizes
         kinds = table()["kinds"]
-        self.formulas = ChainMap(kinds.get(self.network.get("kind"), {}), table()["quantities"])
+        self.formulas = ChainMap(kinds.get(self.network.get("kind", ""), {}), table()["quantities"])
         self.known: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
@@ -197,10 +197,10 @@ class Quantities:
 
     def loop(self, key: str, most: int, hazard: str) -> tuple[float, float]:
         """Iterations of a loop, measured or expected, and lists of candidates that they read (``expected_lists``)."""
-        count, hazard = self.experiment.iterations.get(key), self.experiment.hazards[hazard]
+        count, chance = self.experiment.iterations.get(key), self.experiment.hazards[hazard]
         if count:
             return count, expected_lists(count)
-        return expected_iterations(most, hazard), expected_lists(most, hazard)
+        return expected_iterations(most, chance), expected_lists(most, chance)
 
 
 GPU_MACS = 2.5e13

@@ -235,7 +235,7 @@ class _SourceCounter:
         return _total(counts, self.config["languages"])
 
 
-def _total(counts: Mapping[str, Sequence[tuple]], languages: Mapping[str, str]) -> Text:
+def _total(counts: Mapping[str, Sequence[tuple[Any, ...]]], languages: Mapping[str, str]) -> Text:
     """The size of a text out of lines and words of the files of each language."""
     lines = max((sum(one[0] for one in found) for found in counts.values()), default=0)
     return Text.of(lines, {language: sum(one[1] for one in found) for language, found in counts.items()}, languages)

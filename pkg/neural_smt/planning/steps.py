@@ -107,7 +107,7 @@ def plan(
     nodes: int = 1,
     cores: int = 2,
     gpus: int = 0,
-    config: dict | None = None,
+    config: dict[str, Any] | None = None,
     target: str = "",
     rules: bool = False,
     throughputs: Path = Path("benchmarks/throughputs.json"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import pandas as pd
 
@@ -51,7 +51,7 @@ class Results(Comparison):
 
 
 def write_joint_tables(
-    *, files: dict, csv_output: Path, markdown_output: Path, plot: Path, remarks: str = "", title: str = ""
+    *, files: dict[str, Any], csv_output: Path, markdown_output: Path, plot: Path, remarks: str = "", title: str = ""
 ) -> None:
     """Write an experiment beside Tables 1, 2 and 5 to 8 of Auli et al. (2013), and draw its Figure 3.
 
@@ -162,7 +162,7 @@ def draw_figure(path: Path, results: Results) -> None:
     with drawing(path, 5.6, 4.0) as figure:
         axes = figure.subplots()
         # rows that chose the same share a point
-        for point, shared in rows.groupby(place, sort=False):
+        for point, shared in cast(Any, rows.groupby(place, sort=False)):
             colour = BLUE if shared["candidates"].iloc[0] == "lattice" else GREY
             axes.plot(*point, "o", color=colour, markersize=7)
             label = "\n".join(shared["label"])

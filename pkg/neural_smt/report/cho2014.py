@@ -1,9 +1,9 @@
 """Table 1 of Cho et al. (2014) beside an experiment: does each system gain what the paper's gained, and if not, why?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,8 @@ SIGNIFICANT = 0.05
 
 def write_cho2014_table(
     *,
-    rows: dict,
-    scores: dict,
+    rows: dict[str, Any],
+    scores: dict[str, Any],
     order: list[Path],
     sets: list[str],
     networks: Path,
@@ -52,7 +52,7 @@ def write_cho2014_table(
     target = PhraseTable.load(phrase_table).target
     unknown = shortlist_ids(Vocabulary.load(target_vocabulary), Vocabulary.load(target_shortlist)) == UNK
     diagnosis = {
-        "networks": read_frame(networks).replace({"perplexity": {"": None}}).to_dict("records") if networks else [],
+        "networks": read_frame(networks).replace(cast(Any, {"perplexity": {"": None}})).to_dict("records"),
         "perplexities": read_object(perplexity) if perplexity else {},
         "unknown": int(np.count_nonzero(target.count(unknown))),
         "rows": len(target),
@@ -95,8 +95,8 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
             step, gain = f"{labels[before]} → {labels[after]}", bleu[after] - bleu[before]
             steps.append((name, after, before, step, gain, found["delta"], found["p_value"], name == dev))
     frame = pd.DataFrame(steps, columns=columns)
-    found = frame.assign(holds=(frame["difference"] * frame["paper"] > 0).map({True: "yes", False: "no"}))
-    return found.assign(p=found["p_value"].map(p_value_text), verdict=verdicts(found))
+    steps_of = frame.assign(holds=(frame["difference"] * frame["paper"] > 0).map({True: "yes", False: "no"}))
+    return steps_of.assign(p=steps_of["p_value"].map(p_value_text), verdict=verdicts(steps_of))
 
 
 def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -110,7 +110,7 @@ def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:
     """Scores beside the paper's, a row for each of its rows that an experiment has."""
     rows = list(bleu.index.unique("system"))
-    columns = [("Row", paper["label"][rows])]
+    columns: list[tuple[str, Iterable[Any]]] = [("Row", paper["label"][rows])]
     headings = {"dev": "Paper: dev", "test": "test"}
     columns += [(heading, texts(paper[name][rows], ".2f")) for name, heading in headings.items()]
     for name in set_names(bleu):

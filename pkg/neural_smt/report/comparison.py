@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import pandas as pd
 
@@ -36,7 +36,7 @@ class Comparison:
     @property
     def test(self) -> pd.DataFrame:
         """The systems on the last test set."""
-        return self.systems.xs(self.sets[-1], level="set")
+        return cast(pd.DataFrame, self.systems.xs(self.sets[-1], level="set"))
 
     def bleu(self, system: str, name: str) -> float:
         """Mean BLEU of the runs on a set."""
@@ -111,7 +111,7 @@ def means_of_runs(
             runs = [read_object(Path(path)) for path in paths]
             chosen = [key for key in names if runs and not (optional and any(key not in run for run in runs))]
             found[system, name] = {key: fmean(run[key] for run in runs) for key in chosen}
-    return pd.DataFrame(found.values(), pd.MultiIndex.from_tuples(found, names=PLACE), names, dtype=float)
+    return pd.DataFrame(list(found.values()), pd.MultiIndex.from_tuples(found, names=PLACE), list(names), dtype=float)
 
 
 Pairs = list[tuple[str, str]]

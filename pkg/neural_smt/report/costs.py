@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,7 +75,7 @@ def _draw_costs(path: Path, stages: pd.DataFrame) -> None:
             clean(axes, grid="x")
 
 
-def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
+def write_scaling_table(*, benchmarks: dict[str, Any], output: Path, plot: Path) -> None:
     """Show how time and memory grow with the number of sentence pairs (CSV and plot).
 
     benchmarks: number of pairs -> Snakemake's benchmark files of the jobs that were run for it.

@@ -13,7 +13,7 @@ from matplotlib.path import Path as Curve
 
 from neural_smt.alignment.pharaoh import ALIGN_AGAIN, check_alignments, read_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, required
 from neural_smt.io.files import check_as_long
 from neural_smt.io.plots import BLUE, RED, clean, svg
 from neural_smt.io.ragged import Ragged
@@ -50,8 +50,7 @@ def draw_lattice(lattice: DrawnLattice) -> tuple[Figure, dict[str, str]]:
     """The drawing, with the target words of each arc, below them the source words that they translate; titles of arcs
     by gid.
     """
-    own = lanes(lattice)
-    words = max(len(lattice.source), 1)
+    own, words = lanes(lattice), max(len(lattice.source), 1)
     size = (_step(lattice) * words + 0.6, LANE * (max(own, default=0) + 1) + 1.0)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
@@ -96,7 +95,7 @@ def _draw_arc(axes: Axes, arc: Arc, source: list[str], ends: list[tuple[int, int
     axes.add_patch(PathPatch(Curve(points, codes), fill=False, gid=name, zorder=3, **style))
     words, read = " ".join(arc.words) or "(nothing)", _source(arc, source)
     place = (start + stop) / 2, lane
-    text = {"ha": "center", "parse_math": False, "textcoords": "offset points"}
+    text: dict[str, Any] = {"ha": "center", "parse_math": False, "textcoords": "offset points"}
     weight, colour = ("bold", BLUE) if best else ("normal", "black")
     axes.annotate(words, place, (0, 3), va="bottom", fontsize=9, weight=weight, color=colour, **text)
     axes.annotate(read, place, (0, -3), va="top", fontsize=8, color="0.35", **text)
@@ -108,7 +107,7 @@ def _source(arc: Arc, source: list[str]) -> str:
     return " ".join(source[arc.source[0] : arc.source[1]])
 
 
-def show_lattices(*, explanations: dict, output: Path, about: str = "") -> None:
+def show_lattices(*, explanations: dict[str, Any], output: Path, about: str = "") -> None:
     """Write a page (HTML) with the lattice of a sentence for each system that has one.
 
     explanations: name -> what ``explain_sentences`` wrote; about: Markdown.
@@ -198,7 +197,7 @@ def show_alignments(
     heuristic: str,
     pairs: int,
     seed: int,
-    languages: dict,
+    languages: dict[str, Any],
     output: Path,
     gold: list[Path] | None = None,
     about: str = "",
@@ -214,20 +213,20 @@ def show_alignments(
     lengths = [np.array([len(line.split()) for line in text], dtype=np.int64) for text in texts]
     directions = [read_alignments(path, range(READ)) for path in (forward, backward)]
     for links, path in zip(directions, (forward, backward), strict=True):
-        check_alignments(links, tuple(lengths), path, sources[0])
+        check_alignments(links, (lengths[0], lengths[1]), path, sources[0])
     right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold]) if gold else None
     if right is not None and len(right) < len(texts[0]):
         counts = f"{len(right)} known alignments of {len(texts[0])} pairs"
-        raise UserError(f"{gold[0]}: {counts}; give one line for each pair")
+        raise UserError(f"{required(gold)[0]}: {counts}; give one line for each pair")
     longest = np.maximum(*lengths)
     fitting = np.flatnonzero(np.isin(longest, SHOWN_LENGTHS) & (np.minimum(*lengths) > 0))
     drawn = np.sort(np.random.default_rng(seed).choice(fitting, size=min(pairs, len(fitting)), replace=False))
-    kept = symmetrise_alignments(*(links.take(drawn) for links in directions), heuristic)
+    kept = symmetrise_alignments(directions[0].take(drawn), directions[1].take(drawn), heuristic)
     parts = []
     for place, number in enumerate(drawn.tolist()):
-        figure, axes = matrix(*(spelled(text[number].split()) for text in texts), languages)
+        figure, axes = matrix(spelled(texts[0][number].split()), spelled(texts[1][number].split()), languages)
         gold_links = _cells(right[number]) if right is not None else set()
-        mark_links(axes, *(_cells(part[number]) for part in directions), _cells(kept[place]), gold_links)
+        mark_links(axes, _cells(directions[0][number]), _cells(directions[1][number]), _cells(kept[place]), gold_links)
         parts.append({"heading": f"Sentence pair {number + 1}", "text": "", "svg": svg(figure, {})})
     write_page(output, PAGE, title="Word alignments", about=to_html(about), parts=parts, nothing="")
 
@@ -236,7 +235,7 @@ def _cells(links: np.ndarray) -> set[tuple[int, int]]:
     return {(int(i), int(j)) for i, j in links}
 
 
-def show_attention(*, explanations: dict, output: Path, languages: dict, about: str = "") -> None:
+def show_attention(*, explanations: dict[str, Any], output: Path, languages: dict[str, Any], about: str = "") -> None:
     """Write a page (HTML) with what each attention network looked at while it wrote one sentence.
 
     explanations: name -> what ``explain_sentences`` wrote; languages: codes of ``source`` and ``target``; about:

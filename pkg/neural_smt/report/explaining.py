@@ -36,7 +36,7 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
     explained_system = System.load(system)
     translator = load_translator(explained_system, run, device)
     if explained_system["kind"] == "attention":
-        explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]
+        explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]  # of that kind
     else:
         explained = []
         for tokens, translated in zip(sentences, translator.translate(sentences), strict=True):
@@ -75,8 +75,7 @@ def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> Drawn
     # the largest density that leaves so many; arcs of equal score are kept or dropped together
     smaller = (prune(whole, density=halves / 2) for halves in range(2 * most, 1, -1))
     lattice = next((one for one in smaller if len(one.tails) <= most), prune(whole, density=1.0))
-    marginals = max_marginals(lattice)
-    words = lattice.spell()
+    marginals, words = max_marginals(lattice), lattice.spell()
     behind = (marginals.max() - marginals).tolist()
     places = zip(lattice.tails, lattice.heads, lattice.starts, lattice.stops, strict=True)
     arcs = [

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
@@ -78,7 +78,7 @@ class Results(Comparison):
 
 
 def write_attention_tables(
-    *, files: dict, csv_output: Path, markdown_output: Path, plot: Path, remarks: str = "", title: str = ""
+    *, files: dict[str, Any], csv_output: Path, markdown_output: Path, plot: Path, remarks: str = "", title: str = ""
 ) -> None:
     """Write an experiment beside Tables 1 to 4 of Mi et al. (2016) and what its text has, and draw its Figure 2.
 
@@ -243,12 +243,12 @@ def best_rows(results: Results) -> pd.DataFrame:
     """The epoch of the highest BLEU of each network, the first of several, beside the paper's; ``epochs``: the last."""
     figure_2 = PAPER.facts["figure_2"]
     rows = [
-        {"network": network, **records.loc[records["bleu"].idxmax()], "epochs": records["epoch"].iloc[-1]}
+        {"network": network, **records.loc[cast(int, records["bleu"].idxmax())], "epochs": records["epoch"].iloc[-1]}
         for network, records in results.epochs.items()
     ]
     found = pd.DataFrame(rows, columns=["network", *EPOCHS, "epochs"])
     own = found["network"] == figure_2["network"]
-    paper = {f"paper_{name}": [figure_2[name] if one else None for one in own] for name in ("epoch", "bleu")}
+    paper: Any = {f"paper_{name}": [figure_2[name] if one else None for one in own] for name in ("epoch", "bleu")}
     return found.assign(**paper)
 
 
@@ -263,8 +263,9 @@ def draw_epochs(path: Path, epochs: Mapping[str, pd.DataFrame], dev: str) -> Non
         axes = figure.subplots()
         others = [name for name in epochs if name not in styles]
         for name, records in epochs.items():
-            style = styles.get(name) or {"color": GREY, "marker": "osD^vPX"[others.index(name) % 7]}
-            axes.plot(records["epoch"], records["bleu"], **{"marker": "o", "markersize": 4, "label": name} | style)
+            style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": name}
+            style |= styles.get(name) or {"color": GREY, "marker": "osD^vPX"[others.index(name) % 7]}
+            axes.plot(records["epoch"], records["bleu"], **style)
         axes.set(xlabel="epoch", ylabel=f"BLEU (tokens), {dev}")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if epochs:
@@ -283,10 +284,9 @@ def training_rows(results: Results) -> pd.DataFrame:
     networks = results.test["network"]
     own, slow = networks.get(results.own_system), set(networks.reindex(paper["systems"]))
     speeds = rows["updates_per_second"]
+    factors: list[Any] = [paper["factor"] if name in slow else None for name in rows.index]
     return rows.assign(
-        network=rows.index,
-        slowdown=speeds.get(own, float("nan")) / speeds.clip(lower=1e-9),
-        paper=[paper["factor"] if name in slow else None for name in rows.index],
+        network=rows.index, slowdown=speeds.get(own, float("nan")) / speeds.clip(lower=1e-9), paper=factors
     )
 
 

@@ -19,7 +19,7 @@ CLASSES = read_columns("classes")
 perplexities are shown.
 """
 
-TRAINING_FIGURES = ("updates", "examples", "seconds", "words", "epochs", "perplexity")
+TRAINING_FIGURES: tuple[str, ...] = ("updates", "examples", "seconds", "words", "epochs", "perplexity")
 TRAINING_FIGURES += ("words_per_second", "updates_per_second")
 """What a learning curve ends with. seconds: validation included; words: predicted in training, end symbols included;
 perplexity: held-out, of the weights that were kept, as text (``nan`` where it is no number), None without validation.
@@ -42,7 +42,7 @@ def read_training(curve: str, keep: str = "last") -> dict[str, Any]:
     }
 
 
-def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: Path, title: str = "") -> None:
+def write_networks_table(*, networks: dict[str, Any], csv_output: Path, markdown_output: Path, title: str = "") -> None:
     """Write the table of networks; networks: name -> the files of each, see ``network_row``."""
     rows = pd.DataFrame([network_row(name, **files) for name, files in networks.items()], columns=list(NETWORKS))
     found = rounded(rows, NETWORKS)
@@ -78,7 +78,7 @@ def network_row(
 
 
 def write_classes_table(
-    *, networks: dict, sets: list[str], csv_output: Path, markdown_output: Path, title: str = ""
+    *, networks: dict[str, Any], sets: list[str], csv_output: Path, markdown_output: Path, title: str = ""
 ) -> None:
     """Write the table of word classes: what each computes for a word, and the perplexity of a model with them.
 

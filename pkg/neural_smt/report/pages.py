@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -62,8 +63,8 @@ def show_page(
     title: str,
     output: Path,
     about: str = "",
-    figures: list[Path] = (),  # type: ignore[assignment]
-    tables: list[Path] = (),  # type: ignore[assignment]
+    figures: Sequence[Path] = (),
+    tables: Sequence[Path] = (),
     template: str = "figures.html",
 ) -> None:
     """Write a page (HTML, self-contained) of figures (PNG) and tables (Markdown, CSV) with what is to know of them.

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
@@ -77,7 +78,7 @@ def set_names(scores: pd.DataFrame) -> list[str]:
     return list(scores.index.unique("set"))
 
 
-def with_spread(means: Iterable, deviations: Iterable) -> list[str]:
+def with_spread(means: Iterable[Any], deviations: Iterable[Any]) -> list[str]:
     """``20.50 ± 0.71``, of numbers or their texts; without the second part where there is no deviation."""
     pairs = zip(texts(means, ".2f"), texts(deviations, ".2f"), strict=True)
     return [f"{mean} ± {deviation}" if deviation else mean for mean, deviation in pairs]
@@ -89,7 +90,7 @@ def score_texts(scores: pd.DataFrame, systems: Iterable[str], name: str, column:
     return with_spread(found[column], found[f"{column}_std"])
 
 
-def p_value_text(value: float) -> str:
+def p_value_text(value: float | None) -> str:
     """Three digits after the point; smaller ones are not told apart."""
     if pd.isna(value):
         return ""
@@ -101,7 +102,7 @@ def systems_table(scores: pd.DataFrame, facts: pd.DataFrame | None = None) -> pd
 
     facts: further columns of each system (the index), which stand after its name.
     """
-    found = {name: scores.xs(name, level="set") for name in set_names(scores)}
+    found: dict[str, Any] = {name: scores.xs(name, level="set") for name in set_names(scores)}
     parts = [formatted(own[list(FORMATS)], FORMATS).add_prefix(f"{name}:") for name, own in found.items()]
     of_runs, further = next(iter(found.values())), [] if facts is None else [facts]
     wide = pd.concat([*further, of_runs["runs"], *parts, of_runs["signature"]], axis=1)
@@ -110,13 +111,13 @@ def systems_table(scores: pd.DataFrame, facts: pd.DataFrame | None = None) -> pd
 
 def write_table(
     *,
-    scores: dict,
-    significance: dict,
+    scores: dict[str, Any],
+    significance: dict[str, Any],
     csv_output: Path,
     markdown_output: Path,
     title: str = "",
     labels: dict[str, str] | None = None,
-    data: dict | None = None,
+    data: dict[str, Any] | None = None,
 ) -> None:
     """Write the table of systems: BLEU on every set, mean and spread over runs, p against the baseline.
 
@@ -191,7 +192,7 @@ def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
     """What a table of systems (as CSV holds it) comes to: the best on the first test set, beside the baseline."""
     name = [*sets_of(found), *sets_of(found)][1]
     bleu, p_values = found[f"{name}:sacrebleu"].astype(float), pd.to_numeric(found[f"{name}:p_value"])
-    best, baseline = bleu.idxmax(), p_values.isna().idxmax()
+    best, baseline = cast(tuple[Any, Any], (bleu.idxmax(), p_values.isna().idxmax()))
     return {
         "set": name,
         "system": found["system"][best],
@@ -210,13 +211,13 @@ def print_table(*, table: Path) -> None:
     sets = [text for name in sets_of(found) for text in (name, name, name)]
     headings = [heading.rpartition(": ")[2] for heading in wide.columns]
     wide.columns = pd.MultiIndex.from_tuples(zip(["", *sets], headings, strict=True))
-    left = [column for column in wide if column[1] in ("System", "p")]
+    left: list[Any] = [column for column in wide.columns if column[1] in ("System", "p")]
     wide[left] = wide[left].apply(lambda column: column.str.ljust(column.str.len().max()))
     print(wide.to_string(index=False))
     print(*render("scores_notes.md", runs=runs(found), star="*"), sep="\n")
 
 
-def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
+def plot_scores(*, scores: dict[str, Any], plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
     """Draw BLEU of every system on every set: a dot per run, a bar at the mean, a line for its spread.
 
     Arguments as in write_table.
@@ -244,7 +245,9 @@ def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, 
             figure.suptitle(title)
 
 
-def plot_tuning(*, histories: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
+def plot_tuning(
+    *, histories: dict[str, Any], plot: Path, title: str = "", labels: dict[str, str] | None = None
+) -> None:
     """Draw development BLEU of the decoder over tuning iterations: a panel per system, a line per run.
 
     histories: system -> history files of its runs; labels: as in write_table.

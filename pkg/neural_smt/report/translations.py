@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import compress, groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def read_chosen(path: Path, text: Path, lines: Sequence[str]) -> tuple[list[int]
     return numbers, drawn
 
 
-def choose_sentences(*, source: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:
+def choose_sentences(*, source: Path, systems: dict[str, Any], sentences: int, seed: int, output: Path) -> None:
     """Draw up to ``sentences`` lines that the systems translate differently, and one of them to draw; write (JSON)
     their numbers, from 0, as ``sentences``, and that of the one (or none) as ``drawn``.
 
@@ -144,11 +145,11 @@ def show_translations(
     *,
     source: Path,
     reference: Path,
-    systems: dict,
+    systems: dict[str, Any],
     chosen: Path,
     output: Path,
-    explanations: dict | None = None,
-    languages: dict | None = None,
+    explanations: dict[str, Any] | None = None,
+    languages: dict[str, Any] | None = None,
     about: str = "",
 ) -> None:
     """Write a page (HTML) with sentences that the systems translate differently.
