@@ -54,6 +54,7 @@ fuzz: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 	$(BIN)/python envs/audit.py
@@ -63,7 +64,7 @@ bench: $(READY)
 	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/neural-smt calibrate --results $(RUNS); fi
 
 clean:
-	rm -rf $(VENV) .snakemake results build .pytest_cache .ruff_cache
+	rm -rf $(VENV) .snakemake results build .pytest_cache .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): envs/requirements.lock pyproject.toml

@@ -7,4 +7,4 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
 
 from neural_smt.workflow.run_step import run_step
 
-run_step(snakemake)  # noqa: F821
+run_step(snakemake)  # type: ignore[name-defined]  # noqa: F821  (Snakemake puts it there)
