@@ -36,7 +36,7 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
     explained_system = System.load(system)
     translator = load_translator(explained_system, run, device)
     if explained_system["kind"] == "attention":
-        explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]
+        explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]  # of that kind
     else:
         explained = []
         for tokens, translated in zip(sentences, translator.translate(sentences), strict=True):

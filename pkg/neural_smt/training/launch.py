@@ -57,7 +57,7 @@ def in_processes(step: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(step)
     def run(*args: P.args, **arguments: P.kwargs) -> None:
-        processes = int(arguments.get("processes", 1))  # type: ignore[call-overload]
+        processes = int(arguments.get("processes", 1))  # type: ignore[call-overload]  # any step's arguments
         if processes < 1:
             raise UserError(f"training: processes is {processes}; set it to 1 or more")
         if distributed.is_available() and distributed.is_torchelastic_launched():

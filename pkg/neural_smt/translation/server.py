@@ -146,7 +146,7 @@ class Server(HTTPServer):
     connections = 0
     """Those that are open."""
 
-    def initialize(self, service: Service, port: int) -> None:  # type: ignore[override]  # those of its maker
+    def initialize(self, service: Service, port: int) -> None:  # type: ignore[override]  # only made here
         """See ``HTTPServer``, which calls it."""
         try:
             self.sockets = bind_sockets(port, HOST)
