@@ -16,7 +16,7 @@ from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained, read_training
-from neural_smt.training.checkpoint import Snapshots, read_snapshots, write_average
+from neural_smt.training.checkpoint import NAME, Snapshots, load_checkpoint, read_snapshots, write_average
 from neural_smt.vocabulary import Vocabulary
 
 EPOCH = 5
@@ -105,6 +105,11 @@ def test_a_file_system_without_links_gets_copies(tmp_path: Path, monkeypatch: py
     snapshots.keep(1)
     snapshots.publish(tmp_path / "epochs", 1)
     assert (tmp_path / "epochs" / "1" / "model").read_text() == "1\n"
+
+
+def test_a_damaged_checkpoint_is_none(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b"no arrays")
+    assert load_checkpoint(tmp_path, "run") is None
 
 
 def test_models_come_in_the_order_of_epochs(tmp_path: Path) -> None:
