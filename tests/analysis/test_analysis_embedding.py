@@ -10,11 +10,11 @@ from lxml import html
 from lxml.etree import Element
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from refusals import check_refused
 
 from neural_smt.analysis.embedding import embed_words, project, summaries, write_points
 from neural_smt.analysis.maps import _neighbours, show_map
 from neural_smt.analysis.plots import Region, _label, densest_regions, plot_embedding, read_points
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
@@ -42,8 +42,7 @@ def test_the_projection_keeps_clusters_together_and_repeats_itself() -> None:
     nearest = [np.argsort(((places - place) ** 2).sum(1))[1] for place in places]
     assert all((i < 20) == (j < 20) for i, j in enumerate(nearest))
     np.testing.assert_array_equal(places, project(vectors, 30.0, seed=1))
-    with pytest.raises(UserError, match="4 points"):
-        project(vectors[:4], 30.0, seed=1)
+    check_refused(["t-SNE", "4 points"], project, vectors[:4], 30.0, seed=1)
 
 
 def test_regions_are_the_densest_squares_that_lie_apart() -> None:

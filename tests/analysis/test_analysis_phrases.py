@@ -9,11 +9,11 @@ import pytest
 from matplotlib.figure import Figure
 from moses_tables import moses_vocabularies, read_moses
 from network_cases import enlarge
+from refusals import check_refused
 
 from neural_smt.analysis import phrase_tables, plots
 from neural_smt.analysis.phrase_tables import PREFERRED, SAMPLED, draw_groups
 from neural_smt.analysis.plots import plot_pair_scores
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
@@ -157,5 +157,4 @@ def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:
     plot_pair_scores(**inputs, plot=tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     save_column(tmp_path / "column.safetensors", column, replace(phrases, max_length=3, source_digest="another"))
-    with pytest.raises(UserError, match="the scores of another phrase table"):
-        plot_pair_scores(**inputs, plot=tmp_path / "plot2.png")
+    check_refused("another phrase table", plot_pair_scores, **inputs, plot=tmp_path / "plot2.png")
