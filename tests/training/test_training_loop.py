@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from refusals import check_refused
 from training_runs import SETTINGS, Inputs, train, weights
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -80,8 +80,7 @@ def test_the_curve_counts_words_and_epochs(inputs: Inputs, tmp_path: Path) -> No
 
 def test_a_table_of_other_vocabularies_is_refused(inputs: Inputs, tmp_path: Path) -> None:
     swapped = inputs | {"source_vocabulary": inputs["target_vocabulary"]}
-    with pytest.raises(UserError, match="another source vocabulary"):
-        train(KIND, swapped, tmp_path)
+    check_refused("another source vocabulary", train, KIND, swapped, tmp_path)
 
 
 def order_of(count: int, reshuffle: bool = False, seed: int = 0) -> BatchOrder:

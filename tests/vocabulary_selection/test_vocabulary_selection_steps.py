@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from refusals import check_refused
 from vocabularies_world import SOURCE, TARGET, write_world
 
 from neural_smt.cli import main
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import digest_lines, read_csv, read_lines, write_lines
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
@@ -85,8 +85,7 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     header = next(line for line in lines if "V^D (50)" in line)
     paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
     assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
-    with pytest.raises(UserError, match="batches of 2; give 1 or more of each"):
-        measure_candidates(**inputs, dictionary_sizes=[-1])
+    check_refused(["batches", "2"], measure_candidates, **inputs, dictionary_sizes=[-1])
 
 
 NAMES = {"train": "", "dev": "dev."}
