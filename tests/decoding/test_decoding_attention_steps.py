@@ -327,7 +327,7 @@ def test_a_killed_measurement_goes_on(measured: dict[str, Any], monkeypatch: pyt
     again = count_searches(monkeypatch)
     measure_epochs(**measured)
     assert again == [12]
-    assert len(read_csv(measured["output"])) == 3
+    assert [row["epoch"] for row in read_csv(measured["output"])] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("change", ["settings", "text", "reference", "candidates", "program"])

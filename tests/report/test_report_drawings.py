@@ -50,7 +50,7 @@ def test_a_lattice_shows_words_scores_and_its_axis() -> None:
     assert [text for text in shown if text.isdigit()] == ["0", "1", "2", "3"]
     assert "source words translated so far (number of words)" in shown
     (axes,) = figure.axes
-    assert len(axes.collections[0].get_offsets()) == 4 and len(axes.patches) == 5
+    assert axes.collections[0].get_offsets()[:, 0].tolist() == LATTICE.covered and len(axes.patches) == 5
     groups = {group.get("id"): group for group in drawing.iter(f"{SVG}g")}
     assert {name: groups[name].find(f"{SVG}title").text for name in CASES["titles"]} == CASES["titles"]
     assert sum(patch.get_linewidth() > 2 for patch in axes.patches) == 2, "the best translation is drawn thick"
