@@ -12,7 +12,7 @@ from neural_smt.errors import LONGEST, UserError
 def check_named(told: str, pieces: object) -> None:
     """What is told names each piece (or the one), whole and in this order."""
     each = pieces if isinstance(pieces, Sequence) and not isinstance(pieces, str) else [pieces]
-    pattern = ".*".join(rf"(?:\b|(?=\W)){re.escape(str(piece))}(?:\b|(?<=\W))" for piece in each)
+    pattern = ".*".join(rf"(?:\b|(?=\W)){re.escape(str(piece))}(?:\b(?!\.\w)|(?<=\W))" for piece in each)
     assert each and re.search(pattern, told, re.DOTALL), f"{told} does not name {each} in this order"
 
 
