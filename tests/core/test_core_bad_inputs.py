@@ -106,6 +106,8 @@ ROWS = [row for name in ("settings", "texts", "models") for row in rows_of(FOLDE
 
 SENTENCES = yaml.safe_load((FOLDER / "sentences.yaml").read_text(encoding="utf-8"))
 
+WHOLE = [next(row for row in ROWS if row["name"] == name) for name in SENTENCES]
+
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file and folder below a folder, hidden ones included."""
@@ -139,7 +141,7 @@ def test_each_mistake_is_named(
     check_error(capfd.readouterr().err, pieces)
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row["name"] in SENTENCES], ids=lambda row: row["name"])
+@pytest.mark.parametrize("row", WHOLE, ids=lambda row: row["name"])
 def test_typed_for_real_a_mistake_gets_this_sentence(row: Row, repository: Path, written: Path) -> None:
     command = [sys.executable, "-m", "neural_smt", *arguments(row, repository)]
     environment = {"PYTHONPATH": str(PACKAGE.parent), "PATH": ""}
