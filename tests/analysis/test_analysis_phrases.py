@@ -1,6 +1,8 @@
 """Tables 2 and 3 and Figure 3 on a small table and network."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,11 @@ import pytest
 from matplotlib.figure import Figure
 from moses_tables import moses_vocabularies, read_moses
 from network_cases import enlarge
+from refusals import check_refused
 
 from neural_smt.analysis import phrase_tables, plots
 from neural_smt.analysis.phrase_tables import PREFERRED, SAMPLED, draw_groups
 from neural_smt.analysis.plots import plot_pair_scores
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
@@ -150,12 +152,12 @@ def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:
     inputs["column"] = tmp_path / "column.safetensors"
     outputs = {name: tmp_path / name for name in ("preferences", "samples", "page")}
     phrase_tables.show_phrases(**inputs, **outputs, model=tmp_path / "model")
-    rows = read_csv(tmp_path / "preferences")
-    assert len(rows) == 2 * 2 * 2 * 3
+    preferred = Counter((row["group"], row["model"], row["rank"]) for row in read_csv(tmp_path / "preferences"))
+    models = phrase_tables.TRANSLATION_MODEL, phrase_tables.NETWORK
+    assert preferred == dict.fromkeys(product(("frequent", "rare"), models, "123"), 2), "of two source phrases"
     assert {row["group"] for row in read_csv(tmp_path / "samples")} == {"frequent", "rare"}
     assert "j k l m" in (tmp_path / "page").read_text()
     plot_pair_scores(**inputs, plot=tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     save_column(tmp_path / "column.safetensors", column, replace(phrases, max_length=3, source_digest="another"))
-    with pytest.raises(UserError, match="the scores of another phrase table"):
-        plot_pair_scores(**inputs, plot=tmp_path / "plot2.png")
+    check_refused("another phrase table", plot_pair_scores, **inputs, plot=tmp_path / "plot2.png")

@@ -5,10 +5,10 @@ import inspect
 import os
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from refusals import check_error, check_named
 
 from neural_smt import STAGES
 from neural_smt.cli import VERBS, main, meanings, steps, verb
@@ -85,7 +85,7 @@ def test_options_follow_the_annotations(capsys: pytest.CaptureFixture[str]) -> N
     shown = capsys.readouterr().out
     assert "--moses-ini MOSES_INI" in shown and "--nbest [NBEST ...]" in shown and "--algorithm {stack,cube}" in shown
     assert main(["decode", "--moses-ini", "x", "--stack-size", "many"]) == 1
-    assert "--stack-size: 'many' is not a whole number of at most 1,000,000,000,000" in capsys.readouterr().err
+    check_error(capsys.readouterr().err, ["--stack-size", "'many'"])
 
 
 def test_a_step_runs_from_the_command_line(tmp_path: Path) -> None:
@@ -106,20 +106,20 @@ def test_reached_files_follow_imports_without_running_them() -> None:
         reached_files("neural_smt.nowhere")
 
 
-COMPILING = "compiling for this processor"
-UNKEPT = "file/neural_smt/numba/*: Not a directory; name a place that is inside folders (XDG_CACHE_HOME); *each time"
+UNKEPT = ["file/neural_smt/numba", "XDG_CACHE_HOME"]
 
 
-@pytest.mark.parametrize(("cache", "lines"), [("cache", [[COMPILING], []]), ("file", [[UNKEPT, COMPILING]])])
-def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines: list[list[str]]) -> None:
+@pytest.mark.parametrize(("cache", "lines"), [("cache", [["compiling"], []]), ("file", [[UNKEPT, "compiling"]])])
+def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines: list[list]) -> None:
     (tmp_path / "file").touch()
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": ""}
     code = "import logging; logging.basicConfig(level=20, format='%(message)s'); from neural_smt.jit import mix; mix(1)"
     for expected in lines:
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
-        said = [fnmatch(line, f"{pattern}*") for line, pattern in zip(done.stderr.splitlines(), expected, strict=True)]
-        assert done.returncode == 0 and all(said), done.stderr
+        assert done.returncode == 0
+        for line, pieces in zip(done.stderr.splitlines(), expected, strict=True):
+            check_named(line, pieces)
 
 
 def test_imports_are_those_that_python_finds() -> None:

@@ -13,10 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
-
-from neural_smt.errors import UserError
+from refusals import check_refused
 
 PUBLISHED = yaml.safe_load(Path(__file__).with_name("published.yaml").read_text(encoding="utf-8"))
 EUROPARL, GIGA, TEST, OPUS, NEWS, TEXT = PUBLISHED
@@ -92,14 +90,10 @@ def serve(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
         running.shutdown()
 
 
-def refused(output: Path, step, **arguments) -> str:
-    """The one sentence of a step that fails, and leaves nothing half-written."""
-    with pytest.raises(UserError) as caught:
-        step(output=output, **arguments)
+def refused(pieces: object, output: Path, step, **arguments) -> None:
+    """A step fails with a sentence that names the pieces, and leaves nothing half-written."""
+    check_refused(pieces, step, output=output, **arguments)
     assert not output.exists() and (not output.parent.exists() or not list(output.parent.glob(".*")))
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def sha256(data: bytes) -> str:

@@ -87,17 +87,17 @@ def save_dictionary(folder: Path, pairs: Sequence[tuple[str, str]], source: Voca
     lexical_table([(words, translations, links)], len(source), len(target)).save(folder)
 
 
-def misfits(folder: Path, lines: list[str]) -> dict[str, Path]:
-    """Target vocabularies that are not of these sentences or not of ``TARGET``, by what is said of them."""
+def misfits(folder: Path, lines: list[str]) -> dict[tuple[object, ...], Path]:
+    """Target vocabularies that are not of these sentences or not of ``TARGET``, by what the error names."""
     own = [[UNK, EOS]] * len(lines)
     for name, ids, size in (("shorter", own[1:], len(TARGET)), ("sized", [[UNK, EOS, 99]] * len(lines), 100)):
         whole_sets(Ragged.from_lists(ids), size).save(folder / name)
     return {
-        "another network vocabulary": save_sets(folder / "a", own, lines, vocabulary=KNOWN.digest),
-        "another source text": save_sets(folder / "b", own, [*lines[:-1], "grün"]),
-        f"target vocabularies of {len(own) - 1} sentences, but .* has {len(own)}": folder / "shorter",
-        "network of 100 words": folder / "sized",
-        "holds the words of references": save_sets(folder / "c", own, lines, reference="abc"),
+        ("another network vocabulary",): save_sets(folder / "a", own, lines, vocabulary=KNOWN.digest),
+        ("another source text",): save_sets(folder / "b", own, [*lines[:-1], "grün"]),
+        (f"{len(own) - 1} sentences", len(own)): folder / "shorter",
+        ("100 words",): folder / "sized",
+        ("references",): save_sets(folder / "c", own, lines, reference="abc"),
     }
 
 

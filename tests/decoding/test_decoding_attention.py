@@ -11,10 +11,10 @@ import pytest
 import torch
 from attention_world import CPU, decoding_settings, lively, random_sentences, toy
 from candidates import whole_sets
+from refusals import check_refused
 
 from neural_smt.decoding.attention.results import Hypothesis, strongest
 from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import Groups
@@ -193,8 +193,8 @@ def test_unknown_words_are_written_only_when_allowed() -> None:
 
 def test_sets_need_the_unknown_word_and_the_end_symbol() -> None:
     for name, missing in (("<unk>", [EOS, 3]), ("</s>", [UNK, 3])):
-        with pytest.raises(UserError, match=f"of a sentence lacks {name}"):
-            beam_search(toy(), Ragged.from_lists([[3], [4]]), decoding_settings(), of_lists([UNK, EOS], missing))
+        given = toy(), Ragged.from_lists([[3], [4]]), decoding_settings(), of_lists([UNK, EOS], missing)
+        check_refused(["sentence", name], beam_search, *given)
 
 
 def test_rows_times_the_matrix_of_their_sentence() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models as tiny
+from refusals import check_refused
 from test_decoding_search import SENTENCES, assert_finds_everything, search_all
 from tiny_models import TARGET, random_model
 
@@ -23,7 +24,6 @@ from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.decoding.steps import decode
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.networks import normalisers
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
@@ -239,8 +239,7 @@ def test_lists_are_reranked_by_weights():
     ordered = rerank_entries(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
     assert [(entry.tokens, entry.score) for entry in ordered] == [(["b"], -3.0), (["a"], -3.5), (["c"], -3.5)]
     assert best_of_each(ordered) == [["b"], [], ["c"]]
-    with pytest.raises(UserError, match="2 scores of TM0"):
-        rerank_entries(entries, {"LM0": (0.5,)})
+    check_refused("2 scores of TM0", rerank_entries, entries, {"LM0": (0.5,)})
 
 
 @pytest.fixture
@@ -322,17 +321,15 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
 
 def test_what_cannot_be_is_refused_before_anything_is_written(system, folder, tmp_path):
     write_lines(tmp_path / "bad", ["0 ||| a"])
-    with pytest.raises(UserError, match=r"bad, line 1: expected"):
-        score_lists(**list_files(system, folder) | {"nbest": tmp_path / "bad"}, output=tmp_path / "out")
+    files = list_files(system, folder) | {"nbest": tmp_path / "bad", "output": tmp_path / "out"}
+    check_refused(["bad", "line 1"], score_lists, **files)
     files = {name: system[name] for name in ("system", "weights")}
-    with pytest.raises(UserError, match="Moses cannot load the feature cslm"):
-        export_moses(**files, arpas=[tmp_path / "arpa"], output=tmp_path / "out")
-    for network, message in (
-        (network_of(folder, normaliser="none"), r"decoding\.cslm\.normaliser: 'none' is not one of"),
-        (network_of(folder, size=0), r"decoding\.cslm: unknown key 'size'"),
-        (None, "names no column for the feature cslm, nor a network"),
+    check_refused(["Moses", "cslm"], export_moses, **files, arpas=[tmp_path / "arpa"], output=tmp_path / "out")
+    for network, pieces in (
+        (network_of(folder, normaliser="none"), ["decoding.cslm.normaliser", "'none'"]),
+        (network_of(folder, size=0), ["decoding.cslm", "'size'"]),
+        (None, ["system.json", "cslm"]),
     ):
         tiny.change_system(system["system"], network=network)
-        with pytest.raises(UserError, match=message):
-            decode(**system | {"output": tmp_path / "out"})
+        check_refused(pieces, decode, **system | {"output": tmp_path / "out"})
     assert not (tmp_path / "out").exists()

@@ -160,13 +160,13 @@ def test_scores_that_are_not_finite_are_refused(value):
     model, weights = random_model(0, SYSTEMS[2])
     row = int(model.phrase_table.entry_offsets[0])  # of the word a
     for name, array in (
-        ("TranslationModel0", model.phrase_table.scores[row]),
-        ("LexicalReordering0", model.phrase_table.reordering[row]),
+        ("TranslationModel0_0", model.phrase_table.scores[row]),
+        ("LexicalReordering0_0", model.phrase_table.reordering[row]),
         ("EncoderDecoder0", model.columns["EncoderDecoder0"][row : row + 1]),
     ):
         before = array[0]
         array[0] = value
-        check_refused(f"'a' whose score {name}", Decoder(model, SearchSettings(), weights).prepare, [["b"], ["a", "b"]])
+        check_refused(["'a'", name], Decoder(model, SearchSettings(), weights).prepare, [["b"], ["a", "b"]])
         assert len(Decoder(model, SearchSettings(), weights).decode([["b"]])[0].trace.segmentation) == 1
         array[0] = before
 
@@ -181,4 +181,6 @@ def test_language_model_scores_that_are_not_finite_are_refused(order, value, tmp
     scores[np.nonzero((scores < 0) & (scores > -3))[0][0]] = value
     write_arrays(tmp_path / "lm" / FILE, arrays, arrays.meta)
     damaged = NgramModel.load(tmp_path / "lm", TARGET)
-    check_refused("language model LM0", Decoder, replace(model, language_models=(damaged,)), SearchSettings(), weights)
+    check_refused(
+        ["language model", "LM0"], Decoder, replace(model, language_models=(damaged,)), SearchSettings(), weights
+    )

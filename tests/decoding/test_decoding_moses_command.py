@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from moses_folder import FEATURES, WEIGHTS, start, write_model
+from refusals import check_error
 
 from neural_smt.cli import main
 from neural_smt.decoding.moses import compiled
@@ -176,9 +177,7 @@ def test_the_compiled_form_has_a_place_of_choice_or_none(model, folder, tmp_path
 
 def test_a_full_disk_is_one_sentence(model, tmp_path, capsys):
     assert decode(tmp_path, model, "--output", "/dev/full") == 1
-    place = f"an output, or a temporary file in {tempfile.gettempdir()}"
-    advice = "make room there, or put the output elsewhere, and start again"
-    assert f"error: {place}: No space left on device; {advice}\n" in capsys.readouterr().err
+    check_error(capsys.readouterr().err, [tempfile.gettempdir(), "No space left on device"])
 
 
 @pytest.mark.parametrize("kind", ["osg", "osgx"])
@@ -205,7 +204,7 @@ def test_lattices_of_htk_fill_a_new_folder(model, tmp_path, capsys):
     lines = read_lines(tmp_path / "lattices" / "2.slf")
     assert "UTTERANCE=2" in lines and any(" W=unknown " in line for line in lines)
     assert decode(tmp_path, model, *options) == 1
-    assert "lattices: exists already; name a new folder, or remove it" in capsys.readouterr().err
+    check_error(capsys.readouterr().err, ["lattices", "exists"])
 
 
 @pytest.mark.parametrize("name", ["text", "text.gz"])

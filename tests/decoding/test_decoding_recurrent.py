@@ -140,7 +140,7 @@ def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path):
     lattices, _ = linked_lattices(8)
     lattices.save(tmp_path / "lattices")
     write_lines(tmp_path / "lattices" / "words.txt", lattices.vocabulary.words)
-    check_refused(r"damaged \(its words are not those of words\.txt\)", AlignedLattices.load, tmp_path / "lattices")
+    check_refused(["lattices", "damaged", "words.txt"], AlignedLattices.load, tmp_path / "lattices")
 
 
 def test_the_first_of_equal_paths_leads_whatever_rounding_makes_of_them() -> None:
@@ -215,7 +215,7 @@ def test_batches_and_threads_do_not_matter(monkeypatch):
 
 def test_lattices_of_a_search_are_refused():
     _, decoder = make(4, "none", 1, NARROW)
-    check_refused("lattices cannot hold a recurrent model's scores", decoder.lattices, SENTENCES)
+    check_refused(["lattices", "recurrent"], decoder.lattices, SENTENCES)
 
 
 def test_a_hypothesis_is_scored_after_those_that_it_extends(monkeypatch):

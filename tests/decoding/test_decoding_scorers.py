@@ -10,6 +10,7 @@ import pytest
 from attention_world import random_network
 from candidates import whole_sets
 from recurrent_world import KINDS, MODEL, SENTENCES, World, random_world, read_positions
+from refusals import check_refused
 from tiny_models import SOURCE, TARGET
 
 from neural_smt.decoding.nbest import ListedTranslation
@@ -20,7 +21,6 @@ from neural_smt.decoding.scorers.cslm import CslmScoring
 from neural_smt.decoding.scorers.interface import TargetNetwork
 from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.scorers.recurrent import RecurrentScoring
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import EOS, UNK
@@ -110,5 +110,4 @@ def test_states_of_an_n_gram_model_recombine_by_its_last_words() -> None:
 def test_lists_of_a_model_that_reads_alignments_need_them() -> None:
     world, network = make_network("links")
     entries = [replace(listed(world, *found), alignment=None) for found in all_paths(world)]
-    with pytest.raises(UserError, match="n-best list of sentence 0 has none; list the translations with their"):
-        add_scores(entries, network, LINES)
+    check_refused(["n-best list", "sentence 0"], add_scores, entries, network, LINES)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import sacrebleu
+from refusals import check_refused
 from sacremoses import MosesTokenizer
 
-from neural_smt.errors import UserError
 from neural_smt.evaluation.steps import detokenise_lines, evaluate
 from neural_smt.io.files import read_json, read_lines, read_yaml, write_lines
 
@@ -61,6 +61,5 @@ def test_real_translations_score_as_sacrebleu_says(shared: Path, tmp_path: Path)
 
 
 def test_texts_of_other_lengths_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"has 2 lines but .* has 1"):
-        scores_of(tmp_path, ["l&apos; eau", "oui"], ["l&apos; eau", "oui"], ["oui"])
+    check_refused(["2 lines", "1"], scores_of, tmp_path, ["l&apos; eau", "oui"], ["l&apos; eau", "oui"], ["oui"])
     assert not (tmp_path / "scores.json").exists()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ngram_tables import WORDS, assert_same_ngrams, random_text, real_text, walk
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
@@ -137,5 +137,4 @@ def test_orders_longer_than_every_sentence_are_empty():
 
 @pytest.mark.parametrize("prune", [[1], [0, 2, 1], [0, 0, 0, 0]])
 def test_thresholds_must_start_at_zero_and_never_fall(prune):
-    with pytest.raises(UserError, match="prune"):
-        estimate(Ragged.from_lists([[3]]), 3, prune)
+    check_refused("prune", estimate, Ragged.from_lists([[3]]), 3, prune)

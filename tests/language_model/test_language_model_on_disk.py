@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ngram_tables import random_text, real_text
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model import counting
@@ -77,14 +77,12 @@ def test_small_texts_are_held_in_memory_and_large_ones_are_not(tmp_path):
 @pytest.mark.parametrize("memory", [1, 1 << 30])
 def test_text_without_words_is_refused(tmp_path, memory):
     for parts in ([], [Ragged.from_lists([[], []])]):
-        with pytest.raises(UserError, match="no words"):
-            estimate_within(parts, 3, [], memory, tmp_path)
+        check_refused("no words", estimate_within, parts, 3, [], memory, tmp_path)
 
 
 def test_more_ngrams_than_there_are_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_LARGEST", 50)
-    with pytest.raises(UserError, match="more than 50 distinct 2-grams"):
-        estimate_in_blocks([random_text(200)], 3, folder=tmp_path, block=100)
+    check_refused(["50", "2-grams"], estimate_in_blocks, [random_text(200)], 3, folder=tmp_path, block=100)
 
 
 def test_sizes_of_memory():

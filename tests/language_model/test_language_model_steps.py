@@ -5,8 +5,8 @@ import shutil
 import numpy as np
 import pytest
 from ngram_tables import FOLDER, assert_same_ngrams
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_json, read_lines, write_lines
 from neural_smt.io.records import FILE
@@ -83,8 +83,8 @@ def test_perplexity_is_measured_with_and_without_regard_to_the_vocabulary(corpus
     assert measured["perplexity"] == pytest.approx(plain.value, abs=1e-4)
     assert measured["comparable_perplexity"] > measured["perplexity"] + 0.1
     write_lines(dev, [])
-    with pytest.raises(UserError, match=r"dev\.txt: holds no sentence"):
-        measure_language_model(model=tmp_path / "model", vocabulary=vocabulary, text=dev, output=output)
+    given = {"model": tmp_path / "model", "vocabulary": vocabulary, "text": dev, "output": output}
+    check_refused(["dev.txt", "no sentence"], measure_language_model, **given)
 
 
 def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
@@ -103,8 +103,7 @@ def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
 
 def test_lmplz_must_be_there(corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="no lmplz is on PATH"):
-        build(corpus, tmp_path / "model", estimator="lmplz")
+    check_refused(["lmplz", "PATH"], build, corpus, tmp_path / "model", estimator="lmplz")
     assert not (tmp_path / "model").exists()
 
 
@@ -123,8 +122,7 @@ def test_lmplz_is_given_the_text_and_its_model_is_read(corpus, tmp_path, monkeyp
 
 def test_a_failing_lmplz_is_reported(corpus, tmp_path, monkeypatch):
     fake_lmplz(tmp_path, monkeypatch, tmp_path / "nothing", status=3)
-    with pytest.raises(UserError, match=r"lmplz failed with status 3: .*nothing"):
-        build(corpus, tmp_path / "model", estimator="lmplz")
+    check_refused(["lmplz", "3", "nothing"], build, corpus, tmp_path / "model", estimator="lmplz")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 

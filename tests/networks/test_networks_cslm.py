@@ -8,8 +8,8 @@ import pytest
 import torch
 from network_cases import enlarge
 from references import cslm_distribution, in_numpy
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, score_ngrams
 from neural_smt.networks import cslm, normalisers
@@ -184,8 +184,8 @@ def test_a_score_depends_on_its_ngram_alone(monkeypatch: pytest.MonkeyPatch, lan
 
 
 def test_a_language_model_of_other_words_is_refused(language_model: NgramModel) -> None:
-    with pytest.raises(UserError, match="another vocabulary than the CSLM's text"):
-        CslmScorer(Trained(random_network(), SHORTLIST), language_model, SHORTLIST)
+    network = Trained(random_network(), SHORTLIST)
+    check_refused(["another vocabulary", "CSLM"], CslmScorer, network, language_model, SHORTLIST)
 
 
 def test_nothing_to_score_and_wrong_shapes(language_model: NgramModel) -> None:

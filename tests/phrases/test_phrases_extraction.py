@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from aligned_texts import CASES, random_text, slow_pairs, spelt
 from alignments import alignments_of
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.sorting import sort_pairs
 from neural_smt.phrases import extraction
@@ -38,8 +38,7 @@ def test_no_sentences_give_no_pairs_and_impossible_lengths_are_refused(longest: 
     empty = Ragged.from_lists([])
     pairs = extract_pairs(empty, empty, alignments_of([]), 7)
     assert len(pairs) == len(pairs.source_phrases) == 0
-    with pytest.raises(UserError, match=f"max_length is {longest}"):
-        extract_pairs(empty, empty, alignments_of([]), longest)
+    check_refused(["max_length", longest], extract_pairs, empty, empty, alignments_of([]), longest)
 
 
 def test_phrases_are_numbered_in_shortlex_order() -> None:

@@ -9,6 +9,7 @@ from alignments import alignments_of, rounded
 from hypothesis import example, given
 from hypothesis import strategies as st
 from moses_tables import read_moses
+from refusals import check_refused
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
@@ -90,8 +91,7 @@ def test_any_number_of_shards_makes_the_same_bytes(tmp_path_factory, seed, sente
         try:
             whole = contents(build_at_once(inputs, folder, max_length))
         except UserError as error:
-            with pytest.raises(UserError, match=str(error)):
-                build_in_shards(inputs, folder / "shards", max_length, shards)
+            check_refused(str(error), build_in_shards, inputs, folder / "shards", max_length, shards)
         else:
             assert contents(build_in_shards(inputs, folder / "shards", max_length, shards)) == whole
 
@@ -138,14 +138,13 @@ def test_the_partition_of_a_phrase_follows_from_its_first_two_words() -> None:
 
 
 @pytest.mark.parametrize("build", [build_at_once, build_in_shards])
-@pytest.mark.parametrize(("name", "first", "end", "new", "message"), CASES["misfits"])
-def test_what_does_not_fit_is_named(tmp_path, build, name, first, end, new, message):
+@pytest.mark.parametrize(("name", "first", "end", "new", "pieces"), CASES["misfits"])
+def test_what_does_not_fit_is_named(tmp_path, build, name, first, end, new, pieces):
     inputs = random_inputs(tmp_path, seed=2, sentences=30, words=4)
     lines = read_lines(inputs[name])
     lines[first:end] = [] if new is None else [new] * (end - first)
     write_lines(inputs[name], lines)
-    with pytest.raises(UserError, match=message):
-        build(inputs, tmp_path)
+    check_refused(pieces, build, inputs, tmp_path)
     assert not (tmp_path / "table").exists()
 
 
@@ -154,8 +153,7 @@ def test_lexical_tables_of_other_vocabularies_are_refused(tmp_path: Path, build,
     inputs = random_inputs(tmp_path, seed=2, sentences=30, words=20)
     text = Ragged.from_lists([[1]])
     lexical_table([(text, text, alignments_of([[(0, 0)]]))], size, size).save(inputs["lexical"])
-    with pytest.raises(UserError, match="lexical: made with other vocabularies"):
-        build(inputs, tmp_path)
+    check_refused(["lexical", "other vocabularies"], build, inputs, tmp_path)
 
 
 def test_merging_ends_with_the_first_list_that_goes_on() -> None:

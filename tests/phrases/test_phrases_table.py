@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from aligned_texts import TABLES, assert_same_table, entries
 from moses_tables import moses_vocabularies, read_moses
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.lookup_primitives import add_lists
 from neural_smt.io.ragged import Ragged
@@ -75,14 +75,12 @@ def test_a_saved_table_is_loaded_as_it_was(table: PhraseTable, vocabularies, tmp
 
 def test_a_word_outside_the_vocabularies_is_named(vocabularies, tmp_path: Path) -> None:
     write_lines(tmp_path / "p", [*read_lines(TABLES[0]), "a ||| deux ||| 1 1 1 1 ||| 0-0 ||| 1 1 1"])
-    with pytest.raises(UserError, match="line 5: 'deux' is not in the target vocabulary"):
-        read_moses(tmp_path / "p", None, *vocabularies)
+    check_refused(["p", "line 5", "'deux'", "target"], read_moses, tmp_path / "p", None, *vocabularies)
 
 
 def test_other_vocabularies_are_noticed(table: PhraseTable, vocabularies, tmp_path: Path) -> None:
     table.save(tmp_path / "table")
-    with pytest.raises(UserError, match="another source vocabulary"):
-        PhraseTable.load(tmp_path / "table", vocabularies=(vocabularies[1], vocabularies[1]))
+    check_refused("another source vocabulary", PhraseTable.load, tmp_path / "table", vocabularies=[vocabularies[1]] * 2)
 
 
 def test_phrases_are_found_inside_sentences_and_nothing_else_is() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
 from neural_smt.planning.sizes import RATIOS, Text, count_text, count_words, expect_sizes, joined
 
@@ -53,8 +53,7 @@ def test_texts_that_are_here_are_counted(declared: dict[str, Any], tmp_path: Pat
 
 def test_texts_of_unknown_size_are_named(declared: dict[str, Any], tmp_path: Path) -> None:
     del declared["corpus"]["sources"]["dev"]["size"]
-    with pytest.raises(UserError, match=r"corpus\.sources\.dev: .* size: \{sentences"):
-        expect_sizes(declared, RATIOS, tmp_path)
+    check_refused(["corpus.sources.dev", "size", "sentences"], expect_sizes, declared, RATIOS, tmp_path)
 
 
 def test_the_full_size_experiments_declare_all_sizes(repository: Path, tmp_path: Path) -> None:

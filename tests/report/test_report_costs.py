@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from matplotlib.image import imread
+from refusals import check_refused
 from report_files import EXPECTED
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.report.costs import read_jobs, summarise_benchmarks, write_scaling_table
 
@@ -45,17 +45,12 @@ def test_rules_are_summed_in_the_order_of_the_stages(tmp_path: Path) -> None:
 
 
 def test_what_is_no_benchmark_is_refused(tmp_path: Path) -> None:
-    message = "not below benchmarks/<stage>, so of no known stage; give files of Snakemake"
-    with pytest.raises(UserError, match=message):
-        read_jobs([measurement(tmp_path / "other/file.tsv", 1, "1", "1")])
+    check_refused(["file.tsv", "<stage>"], read_jobs, [measurement(tmp_path / "other/file.tsv", 1, "1", "1")])
     write_lines(tmp_path / "benchmarks/corpus/fetch.tsv", [HEADER])
-    with pytest.raises(UserError, match="not a benchmark"):
-        read_jobs([tmp_path / "benchmarks/corpus/fetch.tsv"])
+    check_refused(["fetch.tsv", "benchmark"], read_jobs, [tmp_path / "benchmarks/corpus/fetch.tsv"])
     outputs = {"output": tmp_path / "a.csv", "plot": tmp_path / "a.png"}
-    with pytest.raises(UserError, match="no benchmark files"):
-        summarise_benchmarks(benchmarks=[], **outputs)
-    with pytest.raises(UserError, match="one number of pairs shows no growth"):
-        write_scaling_table(benchmarks={5: files(tmp_path, 5, 1, 1)}, **outputs)
+    check_refused("no benchmark", summarise_benchmarks, benchmarks=[], **outputs)
+    check_refused("one number of pairs", write_scaling_table, benchmarks={5: files(tmp_path, 5, 1, 1)}, **outputs)
     assert not (tmp_path / "a.csv").exists()
 
 

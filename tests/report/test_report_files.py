@@ -50,9 +50,14 @@ def test_attention_networks_have_one_run_and_pages(repository: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_benchmarks_are_those_of_all_shards(repository: Path, count: int) -> None:
-    jobs = files(repository, shards=count).benchmarks()
-    scored = [job for job in jobs if "score_phrase_table" in job]
-    assert len([job for job in jobs if "/decode/" in job]) == 4 * count, "of two systems and two sets"
-    assert len(scored) == count and scored[-1].endswith(f"encoder_decoder.extracted.{count}-of-{count}.tsv")
-    assert len([job for job in jobs if "extract_phrases" in job]) == (count if count > 1 else 0)
+    jobs = [job.removeprefix("results/tiny/benchmarks/") for job in files(repository, shards=count).benchmarks()]
+    shards = [f"{number}-of-{count}.tsv" for number in range(1, count + 1)]
+    decoded = {f"{name}.run1.{part}" for name in ("baseline", "rnn") for part in ("news_dev", "news_test")}
+    for rule, names in (
+        ("decoding/decode/", decoded),
+        ("rescoring/score_phrase_table.", {"encoder_decoder.extracted"}),
+        ("phrases/extract_phrases.", {""} if count > 1 else ()),
+    ):
+        expected = {f"{rule}{name}.{shard}".replace("..", ".") for name in names for shard in shards}
+        assert {job for job in jobs if job.startswith(rule)} == expected
     assert len(jobs) == len(set(jobs))

@@ -9,9 +9,9 @@ import pytest
 import torch
 from moses_tables import moses_vocabularies, read_moses
 from network_cases import CASES, enlarge
+from refusals import check_refused
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
@@ -146,9 +146,7 @@ def test_the_step_writes_a_table(world: World, tmp_path: Path) -> None:
     report = read_json(tmp_path / "statistics")
     assert report["pairs"] == len(new)
     assert report["new_pairs"] == int((new.counts[:, 2] == 0).sum()) > 0
-    with pytest.raises(UserError, match=r"proposals\.mode: 'more' is not one of"):
-        propose_phrases(**arguments, settings={"mode": "more"})
+    check_refused(["proposals.mode", "'more'"], propose_phrases, **arguments, settings={"mode": "more"})
     backward = EncoderDecoder(replace(model.network.config, direction="backward"))
     Trained(backward, model.source, model.target).save(tmp_path / "model")
-    with pytest.raises(UserError, match="this network reads target phrases"):
-        propose_phrases(**arguments, settings={})
+    check_refused("target phrases", propose_phrases, **arguments, settings={})

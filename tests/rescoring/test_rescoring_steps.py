@@ -9,8 +9,8 @@ import pytest
 import torch
 from moses_tables import save_table
 from network_cases import CASES, CPU, enlarge
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -131,11 +131,9 @@ def test_parts_that_do_not_make_a_column_are_refused(folder: Path, tmp_path: Pat
     half = np.arange(len(table) // 2)
     for name, rows in {"twice": np.repeat(half, 2), "half": half}.items():
         save_column(tmp_path / name, np.zeros(len(rows)), table, rows)
-        with pytest.raises(UserError, match=r"o: \d+ scores do not make a column of \d+; score all shards again"):
-            join_columns(**given, parts=[tmp_path / name])
+        check_refused(["o", "scores", len(table)], join_columns, **given, parts=[tmp_path / name])
     (tmp_path / "broken").write_bytes(b"no part")
-    with pytest.raises(UserError, match="broken: damaged"):
-        join_columns(**given, parts=[tmp_path / "broken"])
+    check_refused(["broken", "damaged"], join_columns, **given, parts=[tmp_path / "broken"])
     assert not (tmp_path / "o").exists()
 
 
@@ -163,23 +161,19 @@ def test_a_column_belongs_to_its_table(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(load_column(path, PhraseTable.load(folder / "phrase_table")), scores)
     other = replace(table, target=table.target.take(np.roll(np.arange(len(table)), 1)))
     assert other.digest != table.digest
-    with pytest.raises(UserError, match="the scores of another phrase table"):
-        load_column(path, other)
+    check_refused("another phrase table", load_column, path, other)
     scores[2] = np.nan
     save_column(path, scores, table)
-    with pytest.raises(UserError, match="values of 'scores' are not float32"):
-        load_column(path, table)
+    check_refused(["values", "'scores'", "float32"], load_column, path, table)
     path.write_bytes(b"no column")
-    with pytest.raises(UserError, match="damaged"):
-        load_column(path, table)
-    with pytest.raises(UserError, match="no such file"):
-        load_column(tmp_path / "nowhere", table)
+    check_refused([path, "damaged"], load_column, path, table)
+    check_refused(["nowhere", "no such file"], load_column, tmp_path / "nowhere", table)
 
 
 def test_a_table_of_other_vocabularies_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="another target vocabulary"):
-        score(folder, "forward", tmp_path / "column", target_vocabulary=folder / "source_vocabulary")
-    assert not (tmp_path / "column").exists()
+    column, vocabulary = tmp_path / "column", folder / "source_vocabulary"
+    check_refused("another target vocabulary", score, folder, "forward", column, target_vocabulary=vocabulary)
+    assert not column.exists()
 
 
 @pytest.mark.gpu

@@ -124,9 +124,7 @@ def test_patience_counts_epochs_and_the_best_weights_are_kept(
 
     monkeypatch.setattr(Trainer, "perplexity", rising)
     train("cslm", inputs, tmp_path, validate_every=0, patience=2, updates=10_000)
-    records = read_csv(tmp_path / "curve.csv")
-    examples = [int(row["examples"]) for row in records]
-    assert len(records) == 3
+    examples = [int(row["examples"]) for row in read_csv(tmp_path / "curve.csv")]
     assert examples == [examples[0], 2 * examples[0], 3 * examples[0]]
     kept = Trained.load(tmp_path / "model", CslmNetwork, torch.device("cpu")).network.output.bias.detach().numpy()
     np.testing.assert_array_equal(kept, seen[0])

@@ -13,11 +13,11 @@ import pandas as pd
 import psutil
 import pytest
 import torch
+from refusals import check_refused
 from runs_in_processes import die
 from safetensors.numpy import load_file
 from training_runs import CASES, Inputs, arguments, train
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
 from neural_smt.training.launch import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
@@ -87,15 +87,14 @@ def test_a_run_goes_on_in_more_processes_or_fewer(all_inputs: dict[str, Inputs],
 
 @pytest.mark.slow
 def test_a_fault_of_the_workers_is_one_sentence(all_inputs: dict[str, Inputs], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"missing: no such file; check the path$"):
-        train("cslm", all_inputs["cslm"] | {"texts": [tmp_path / "missing"]}, tmp_path, processes=2)
+    inputs = all_inputs["cslm"] | {"texts": [tmp_path / "missing"]}
+    check_refused(["missing", "no such file"], train, "cslm", inputs, tmp_path, processes=2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_worker_that_is_killed_is_named_and_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    with pytest.raises(UserError, match=r"^worker 1 was killed \(SIGKILL\); if memory ran out, ask for more"):
-        die(processes=2, device="cpu")
+    check_refused(["worker 1", "SIGKILL", "memory"], die, processes=2, device="cpu")
     assert [child for child in psutil.Process().children() if "neural_smt.training.worker" in child.cmdline()] == []
 
 
@@ -103,8 +102,7 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     check_devices(torch.device("cuda"), 2)
     check_devices(torch.device("cpu"), 3)
-    with pytest.raises(UserError, match=r"3 processes, but PyTorch finds 2 GPUs; set training\.processes to as"):
-        check_devices(torch.device("cuda"), 3)
+    check_refused(["3 processes", "2 GPUs", "training.processes"], check_devices, torch.device("cuda"), 3)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])

@@ -8,10 +8,10 @@ import pytest
 import torch
 import training_runs
 from candidates import whole_sets
+from refusals import check_refused
 from safetensors.torch import load_file
 from training_runs import CASES, Inputs, Killed, kill_at, train_killed_at, weights
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
@@ -163,23 +163,20 @@ def test_a_mean_goes_on_from_a_run_without_one(inputs: Inputs, whole: Path, tmp_
     train(inputs, tmp_path, epochs=False, average=2)
     assert_mean(tmp_path / "model", [raw(whole)[2], raw(whole)[3]])
     assert sorted(path.name for path in tmp_path.glob("state/epochs/*/*")) == ["2", "3"]  # no more than it needs
-    with pytest.raises(UserError, match=r"state/epochs/\w+/1: no such folder; delete .*state and train again"):
-        train(inputs, tmp_path, epochs=False, average=3)
+    check_refused(["state/epochs", "no such folder"], train, inputs, tmp_path, epochs=False, average=3)
 
 
 def test_a_lost_model_is_named(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: folder.mkdir(parents=True))
     snapshots.keep(2)
-    with pytest.raises(UserError, match=r"state/epochs/run/1: no such folder; delete .*state and train again"):
-        snapshots.publish(tmp_path / "epochs", 2)
+    check_refused(["state/epochs/run/1", "no such folder"], snapshots.publish, tmp_path / "epochs", 2)
     assert not (tmp_path / "epochs").exists()
 
 
 def test_models_of_different_networks_have_no_mean(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, hidden=7)
-    with pytest.raises(UserError, match="not the network of"):
-        write_average([whole / "model", tmp_path / "model"], tmp_path / "mean")
+    models = [whole / "model", tmp_path / "model"]
+    check_refused("not the network of", write_average, models, tmp_path / "mean")
     (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
-    with pytest.raises(UserError, match=r"model/weights.safetensors: damaged .*train the model again"):
-        write_average([whole / "model", tmp_path / "model"], tmp_path / "mean")
+    check_refused(["model/weights.safetensors", "damaged"], write_average, models, tmp_path / "mean")
     assert not (tmp_path / "mean").exists()

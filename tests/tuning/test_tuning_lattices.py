@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lattice_files import all_paths
+from refusals import check_refused
 from tiny_models import EVERYTHING, all_derivations, random_decoder
 from tuning_world import Decoding, killed_and_resumed, tuning_settings
 
@@ -14,7 +15,6 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import REACH, LatticeSurface, optimise_lattices
@@ -218,5 +218,4 @@ def test_a_killed_run_over_lattices_ends_like_one_never_killed(tmp_path: Path) -
 def test_nothing_to_tune_on_is_refused(tmp_path: Path) -> None:
     empty = FlatLattices.of([None], 3)
     method = LatticeMethod(lambda vector: empty, Ragged.from_lists([[3]]), np.ones(3, dtype=bool), SETTINGS)
-    with pytest.raises(UserError, match="no translation of the development set"):
-        run(method, np.ones(3), 1, State(tmp_path, "mark"))
+    check_refused("no translation", run, method, np.ones(3), 1, State(tmp_path, "mark"))

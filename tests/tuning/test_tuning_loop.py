@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import check_refused
 from tuning_world import FEATURES, World, killed_and_resumed, outcome, tuning_settings
 
 from neural_smt.decoding.features import Feature, FeatureSet
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_csv
 from neural_smt.tuning.loop import Progress, State, fingerprint, run, select, write_run
@@ -84,8 +84,7 @@ def test_stops_when_nothing_new_is_found_or_promised(world: World, tmp_path: Pat
 
 def test_an_empty_development_set_is_refused(world: World, tmp_path: Path) -> None:
     world.pools, world.references = [], []
-    with pytest.raises(UserError, match="no translation"):
-        tune(world, tmp_path)
+    check_refused("no translation", tune, world, tmp_path)
 
 
 def test_fingerprint_follows_settings_and_files(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from recurrent_world import random_world
+from refusals import check_refused
 from tuning_world import tuning_settings
 
 from neural_smt.bleu import bleu, corpus_statistics
@@ -15,7 +16,6 @@ from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.reranking.push_forward import push_forward, rescore_lists
 from neural_smt.decoding.reranking_steps import best_of_each, rerank_entries
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import run
@@ -85,8 +85,7 @@ def test_scores_to_do_without_keep_a_weight_of_0(world):
     progress, _ = tuned(world, references, drop_features=without)
     for iteration in progress.iterations:
         assert [iteration.weights[names.index(name)] for name in without] == [0, 0]
-    with pytest.raises(UserError, match="no score TranslationModel0_9"):
-        tuned(world, references, drop_features=["TranslationModel0_9"])
+    check_refused("TranslationModel0_9", tuned, world, references, drop_features=["TranslationModel0_9"])
 
 
 def test_without_a_model_the_other_weights_are_tuned(world):
@@ -124,8 +123,7 @@ def test_candidates_hold_exact_scores(world):
 def test_weights_without_a_feature_are_refused(world):
     values = dict(Weights.from_vector(world.lattices.features, world.vector).values)
     del values["LM0"]
-    with pytest.raises(UserError, match="LM0"):
-        LatticeReranking(world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, SYSTEM)
+    check_refused("LM0", LatticeReranking, world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, SYSTEM)
 
 
 BEFORE = {"LM0": [0.5], "TranslationModel0": [0.2, 0.1], "UnknownWordPenalty0": [1.0]}
@@ -177,7 +175,6 @@ def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -
 
 def test_lists_that_do_not_fit_are_refused() -> None:
     entries, references = lists()
-    with pytest.raises(UserError, match="beyond the 19 sentences"):
-        optimise_lists(entries, references[:19], BEFORE, tuning_settings(), seed=1)
-    with pytest.raises(UserError, match="lists are empty"):
-        optimise_lists([], references, BEFORE, tuning_settings(), seed=1)
+    given = BEFORE, tuning_settings(), 1
+    check_refused(["beyond", "19 sentences"], optimise_lists, entries, references[:19], *given)
+    check_refused(["lists", "empty"], optimise_lists, [], references, BEFORE, tuning_settings(), seed=1)

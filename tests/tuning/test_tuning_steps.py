@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import check_refused
 from tiny_models import build_table, describe_system
 from tuning_world import CASES
 
 from neural_smt.decoding.scorers import load_feature
 from neural_smt.decoding.scorers.cslm import CslmFeature
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.language_model.steps import build_language_model
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork
@@ -98,15 +98,12 @@ def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp
 
 
 def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
-    for wrong, message in CASES["refused"]:
-        with pytest.raises(UserError, match=message):
-            run(arguments, tmp_path, wrong)
+    for wrong, pieces in CASES["refused"]:
+        check_refused(pieces, run, arguments, tmp_path, wrong)
     write_lines(tmp_path / "short", ["t0_0"])
-    with pytest.raises(UserError, match=r"25 lines but .*short has 1"):
-        run(arguments, tmp_path, reference=tmp_path / "short")
+    check_refused(["25 lines", "short", "1"], run, arguments, tmp_path, reference=tmp_path / "short")
     write_lines(tmp_path / "empty", [])
-    with pytest.raises(UserError, match="needs a development set"):
-        run(arguments, tmp_path, source=tmp_path / "empty", reference=tmp_path / "empty")
+    check_refused("development set", run, arguments, tmp_path, source=tmp_path / "empty", reference=tmp_path / "empty")
     assert not (tmp_path / "weights").exists()
 
 

@@ -7,8 +7,8 @@ import pytest
 from candidates import whole_sets
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import digest_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary_selection import candidates
@@ -55,10 +55,9 @@ def test_the_folder_comes_back(sets: CandidateSets, tmp_path: Path) -> None:
 
 def test_sets_made_from_something_else_are_refused(sets: CandidateSets, tmp_path: Path) -> None:
     sets.save(tmp_path / "sets")
-    for name, words in (("vocabulary", "network vocabulary"), ("source", "source text"), ("dictionary", "word trans")):
-        sentence = f"sets: made with another {words}.* than the one given; run the stage vocabulary_selection"
-        with pytest.raises(UserError, match=sentence):
-            CandidateSets.load(tmp_path / "sets", **{name: "other"})
+    for name, word in (("vocabulary", "vocabulary"), ("source", "source"), ("dictionary", "translation")):
+        pieces = "sets", "another", word, "vocabulary_selection"
+        check_refused(pieces, CandidateSets.load, tmp_path / "sets", **{name: "other"})
     with pytest.raises(TypeError, match="sets are not made from text"):
         CandidateSets.load(tmp_path / "sets", text="s1")
 
@@ -77,5 +76,4 @@ def test_the_digest_follows_what_the_sets_were_made_from(sets: CandidateSets) ->
 @pytest.mark.parametrize("own", [[[5, 5]], [[9, 6]], [[4]], [[12]], [[-1]], [[5, 6], [7, 11], [6, 9, 8]]])
 def test_ids_out_of_order_or_range_are_refused(tmp_path: Path, own: list[list[int]]) -> None:
     CandidateSets(Ragged.from_lists(own), np.array([0, 4], dtype=np.int32), 12).save(tmp_path / "sets")
-    with pytest.raises(UserError, match=r"arrays\.safetensors: damaged \(.+\); run the stage vocabulary_selection"):
-        CandidateSets.load(tmp_path / "sets")
+    check_refused(["arrays.safetensors", "damaged", "vocabulary_selection"], CandidateSets.load, tmp_path / "sets")

@@ -1,12 +1,13 @@
 """The steps from files to files and from the command line, and what they refuse."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
+from refusals import check_refused
 from vocabularies_world import SOURCE, TARGET, write_world
 
 from neural_smt.cli import main
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import digest_lines, read_csv, read_lines, write_lines
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
@@ -68,11 +69,13 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     inputs = {"texts": texts, "settings": SETTINGS, "batch": 2, "training": "train", "seed": 1, **world, **outputs}
     measure_candidates(**inputs, dictionary_sizes=[2])
     rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(tmp_path / "c.csv")}
-    assert len(rows) == 2 * (1 + 3 * 2) + 1
+    columns = {("V^P", ""), *product(("V^D", "V^P + V^D", "V^P + V^D + V^T"), "12")}
+    references = ("train", "V^P + V^D + V^T + V^R", "1")
+    assert rows.keys() == {references, *((text, *column) for text in NAMES for column in columns)}
     dev = rows["dev", "V^P + V^D + V^T", "1"]
     assert (dev["reference_words"], dev["known"], dev["covered"]) == ("7", "3", "3")
     assert (dev["coverage"], dev["sentences"], dev["complete_sentences"]) == ("0.428571", "2", "1")
-    trained = rows["train", "V^P + V^D + V^T + V^R", "1"]
+    trained = rows[references]
     assert trained["coverage"] == "1.000000" and trained["complete_sentences"] == str(len(SOURCE))
     lines = table_cells(tmp_path / "c.md")
     assert next(line for line in lines if "V^P + V^D (2)" in line)[1:5] == ["known", "V^P", "V^D (1)", "V^D (2)"]
@@ -85,8 +88,7 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     header = next(line for line in lines if "V^D (50)" in line)
     paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
     assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
-    with pytest.raises(UserError, match="batches of 2; give 1 or more of each"):
-        measure_candidates(**inputs, dictionary_sizes=[-1])
+    check_refused(["batches", "2"], measure_candidates, **inputs, dictionary_sizes=[-1])
 
 
 NAMES = {"train": "", "dev": "dev."}
@@ -109,7 +111,7 @@ def test_each_word_has_its_reasons(world: dict[str, Path], tmp_path: Path) -> No
     assert "demeure" in words and words["maison"][2].startswith("house #1 ")
     assert "the house #1 la maison " in words["maison"][3]
     assert words.keys() >= {"<unk>", "</s>", "voiture"} and len(words) == 9
-    assert len([word for word, row in words.items() if row[2] or row[3]]) == 3
+    assert {word for word, row in words.items() if row[2] or row[3]} == {"demeure", "la", "maison"}
 
 
 def test_words_of_the_reference_are_marked(world: dict[str, Path], tmp_path: Path) -> None:

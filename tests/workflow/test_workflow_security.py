@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from refusals import check_refused
 
-from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
 
 UNSAFE = yaml.safe_load(Path(__file__).with_name("unsafe_code.yaml").read_text(encoding="utf-8"))
@@ -87,5 +87,4 @@ def test_names_that_become_paths_are_plain(repository: Path, place: str, name: s
         for part in place.split("."):
             section = section.setdefault(part, {})
         section[name] = {"systems": {"features": []}, "networks": {"kind": "cslm"}}.get(place, {})
-    with pytest.raises(UserError, match=f"^{place}"):
-        complete(config)
+    check_refused(place, complete, config)
