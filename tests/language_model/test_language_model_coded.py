@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ngram_tables import CASES, WORDS, ngrams, random_text, real_text, walk
 from refusals import check_refused
 
+from neural_smt.errors import UserError
 from neural_smt.language_model import automaton
 from neural_smt.language_model.automaton import CODES, NgramError, choose_centres, encode
 from neural_smt.language_model.estimation import estimate
