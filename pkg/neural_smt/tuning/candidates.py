@@ -126,6 +126,8 @@ def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:
     The upper envelope of a union is that of both envelopes, so this is all that several passes need. A sentence may be
     empty (without nodes) in either.
     """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} lattices cannot be joined with {len(second)}")
     sizes = [np.diff(part.node_offsets) for part in (first, second)]
     inner = [np.maximum(size - 2, 0) for size in sizes]
     node_offsets = offsets_of(inner[0] + inner[1] + 2 * ((sizes[0] > 0) | (sizes[1] > 0)))
