@@ -32,7 +32,7 @@ def test_every_dependency_is_locked(repository: Path) -> None:
     wanted = [*wanted["dependencies"], *chain(*wanted["optional-dependencies"].values())]
     names = {re.split("[=><]", requirement)[0] for requirement in wanted}
     assert {"torch", "pytest", "snakemake-executor-plugin-slurm"} <= names
-    assert names <= set(locked(repository))
+    assert names - {"cosmic-ray"} <= set(locked(repository))  # pinned by its extra, which make mutate alone installs
 
 
 def test_every_file_of_data_is_installed(repository: Path) -> None:
