@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 SECONDS = 10
-"""Of processor time, after which a test fails: kernels take a hundred times as long as compiled."""
+"""Of processor time, after which a test fails: kernels take far longer than compiled."""
 
 
 def njit(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

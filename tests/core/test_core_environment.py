@@ -33,7 +33,7 @@ def test_every_dependency_is_locked(repository: Path) -> None:
     # what is installed nowhere but for its own target is pinned there
     names = {re.split("[=><]", requirement)[0] for requirement in wanted if "==" not in requirement} | {"torch"}
     assert {"torch", "pytest", "snakemake-executor-plugin-slurm"} <= names
-    assert names <= set(locked(repository))
+    assert names - {"cosmic-ray"} <= set(locked(repository))  # pinned by its extra, which make mutate alone installs
 
 
 def test_every_file_of_data_is_installed(repository: Path) -> None:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS, MEMORY = 60, 8 << 30
 """Limits of a mutant."""
 
-LEFT_OUT = "RemoveDecorator", "BitOr"
+LEFT_OUT = "RemoveDecorator", "Operator_BitOr"
 """Operators on decorators, without effect where kernels are Python, and on types such as ``int | None``."""
 
 
