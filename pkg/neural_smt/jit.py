@@ -60,7 +60,8 @@ class _ByContents(caching.UserProvidedCacheLocator):
         return f"{Path(py_file).parent.name}_{hashlib.sha256(Path(py_file).read_bytes()).hexdigest()[:16]}"
 
 
-numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.{_ByContents.__name__}"
+# the folder too: Numba may have been imported before
+numba.config.CACHE_LOCATOR_CLASSES, numba.config.CACHE_DIR = f"{__name__}._ByContents", os.environ["NUMBA_CACHE_DIR"]
 
 
 class _Progress(event.Listener):

@@ -62,9 +62,7 @@ class Lattice:
         sentences, lengths: int64 ``[B]``, number and length of each sentence; stacks: all of the search.
         """
         node, found, node_offsets = _number_nodes(lengths, stacks)
-        heads = node[stacks.arcs["head"][: stacks.arc_ranges[-1, -1]]]
-        kept = np.flatnonzero(heads >= 0)
-        order = kept[np.lexsort((-stacks.arcs["score"][kept], heads[kept]))]
+        order, arc_offsets = _order_arcs(stacks, node, len(found))
         # ``take`` moves records a dozen times as fast as an index does
         hypotheses, arcs = stacks.hypotheses.take(found), stacks.arcs.take(order)
         return cls(
@@ -74,7 +72,7 @@ class Lattice:
             ranges=np.column_stack([hypotheses["start"], hypotheses["stop"]]),
             node_options=hypotheses["option"].copy(),
             states=stacks.states[found],
-            arc_offsets=offsets_of(np.bincount(heads[kept], minlength=len(found))),
+            arc_offsets=arc_offsets,
             tails=node[arcs["tail"]],
             options=arcs["option"].copy(),
             starts=arcs["start"].copy(),
@@ -183,6 +181,31 @@ def _number_nodes(lengths: np.ndarray, stacks: Stacks) -> tuple[np.ndarray, np.n
                         nodes += 1
         node_offsets[b + 1] = nodes
     return node, found[:nodes].copy(), node_offsets
+
+
+@kernel
+def _order_arcs(stacks: Stacks, node: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs between nodes by head, best first (int64 [A]), and arc offsets (int64 [M + 1])."""
+    arcs, count = stacks.arcs, stacks.arc_ranges[-1, -1]
+    offsets = np.zeros(nodes + 1, dtype=np.int64)
+    for arc in range(count):
+        if node[arcs[arc].head] >= 0:
+            offsets[node[arcs[arc].head] + 1] += 1
+    for head in range(nodes):
+        offsets[head + 1] += offsets[head]
+    order, position = np.empty(offsets[nodes], dtype=np.int64), offsets.copy()
+    for arc in range(count):
+        head = node[arcs[arc].head]
+        if head >= 0:
+            order[position[head]] = arc
+            position[head] += 1
+    for head in range(nodes):
+        part = order[offsets[head] : offsets[head + 1]]
+        if len(part) > 1:
+            best = part[np.argsort(-arcs["score"][part], kind="mergesort")]
+            for i in range(len(part)):  # an assignment of slices takes seconds to compile
+                part[i] = best[i]
+    return order, offsets
 
 
 @kernel
