@@ -110,9 +110,15 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): envs/requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
-	@echo "Compiling the kernels by running experiments/tiny.yaml once (a minute or two) ..."
-	@$(BIN)/snakemake --cores $(CORES) --configfile experiments/tiny.yaml --quiet all
-	@touch $@
+	@echo "1 of 2: installing the packages of envs/requirements.lock (a minute or two) ..."
+	@begun=$$(date +%s) && $(PYTHON) -m venv $(VENV) \
+		&& $(BIN)/python -m pip install --quiet --requirement envs/requirements.lock \
+		&& $(BIN)/python -m pip install --quiet --no-deps --editable . \
+		&& echo "installed in $$(($$(date +%s) - begun)) s"
+	@echo "2 of 2: compiling the kernels by running experiments/tiny.yaml once (a minute or two) ..."
+	@begun=$$(date +%s); \
+	kernels() { find "$${XDG_CACHE_HOME:-$$HOME/.cache}/neural_smt/numba" -name '*.nbc' -newer $(VENV)/pyvenv.cfg 2>&- | wc -l; }; \
+	jobs() { find results/tiny/benchmarks -name '*.tsv' -newer $(VENV)/pyvenv.cfg 2>&- | wc -l; }; \
+	(while sleep 10 >/dev/null 2>&1 && kill -0 $$$$ 2>&-; do echo "$$(kernels) kernels compiled, $$(jobs) jobs run ..."; done) & watch=$$!; \
+	$(BIN)/snakemake --cores $(CORES) --configfile experiments/tiny.yaml --quiet all; failed=$$?; kill $$watch; \
+	[ $$failed = 0 ] && echo "$$(kernels) kernels compiled, $$(jobs) jobs run in $$(($$(date +%s) - begun)) s" && touch $@

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,11 +112,13 @@ UNKEPT = ["file/neural_smt/numba", "XDG_CACHE_HOME"]
 
 @pytest.mark.parametrize(("cache", "lines"), [("cache", [["compiling"], []]), ("file", [[UNKEPT, "compiling"]])])
 def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines: list[list]) -> None:
+    """A copy of the package shares what is compiled."""
     (tmp_path / "file").touch()
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": ""}
+    shutil.copytree(PACKAGE, tmp_path / "copy" / "neural_smt")
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NUMBA_CACHE_DIR": ""}
     code = "import logging; logging.basicConfig(level=20, format='%(message)s'); from neural_smt.jit import mix; mix(1)"
-    for expected in lines:
-        command = [sys.executable, "-c", code]
+    for package, expected in zip((PACKAGE.parent, tmp_path / "copy"), lines, strict=False):
+        command, environment["PYTHONPATH"] = [sys.executable, "-c", code], str(package)
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0
         for line, pieces in zip(done.stderr.splitlines(), expected, strict=True):

@@ -16,7 +16,7 @@ import numpy as np
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
-from neural_smt.jit import kernel
+from neural_smt.jit import kernel, longest
 
 log = logging.getLogger(__name__)
 
@@ -150,9 +150,8 @@ def _expect(
 ) -> tuple[float, float]:
     """E-step: add expected counts to ``counts``; return (sum of expected features, log-likelihood)."""
     cells = grid.cells
-    largest = np.max(np.diff(grid.starts))
-    prior, joint = np.empty(largest), np.empty(largest)
-    sums = np.empty(np.max(np.diff(grid.target_offsets)))
+    prior, joint = np.empty(longest(grid.starts)), np.empty(longest(grid.starts))
+    sums = np.empty(longest(grid.target_offsets))
     features, likelihood = 0.0, 0.0
     n, m = 0, 0
     for pair in grid.order:
@@ -212,7 +211,7 @@ def _maximise(counts: np.ndarray, row_offsets: np.ndarray, alpha: float, probabi
 @kernel
 def _find_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: float, best: np.ndarray) -> None:
     """Write the most probable source position of every target token into ``best``, which stays as it is for NULL."""
-    prior = np.empty(np.max(np.diff(grid.starts)))
+    prior = np.empty(longest(grid.starts))
     n, m = 0, 0
     for pair in grid.order:
         start, first = grid.starts[pair], grid.target_offsets[pair]

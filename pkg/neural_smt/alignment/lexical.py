@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Lists, Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
 from neural_smt.io.records import Record
 from neural_smt.jit import kernel
 
@@ -37,11 +36,6 @@ class LexicalTable(Record):
     null_given_target: Annotated[np.ndarray, "float64 [Vt]"]
     """w(NULL|t)"""
 
-    @cached_property
-    def sources(self) -> np.ndarray:
-        """int32 ``[nnz]``: the source word id of each pair."""
-        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
-
     def pair(self, source: int, target: int) -> tuple[float, float]:
         """(w(s|t), w(t|s)) of one word pair; zeros when the two were never linked."""
         row = find_pair(self.offsets, self.targets, source, target)
@@ -49,9 +43,8 @@ class LexicalTable(Record):
 
     def top_translations(self, count: int) -> Ragged:
         """The ``count`` most probable target words by w(t|s) of each source word, int32, best first, ties by id."""
-        order = np.lexsort((self.targets, -self.target_given_source, self.sources))
-        rank = np.arange(len(order)) - self.offsets[:-1][self.sources]
-        return Ragged(self.targets[order[rank < count]], offsets_of(np.minimum(np.diff(self.offsets), count)))
+        order, offsets = best_of_each(self.target_given_source, self.offsets, count)
+        return Ragged(self.targets[order], offsets)
 
 
 @kernel

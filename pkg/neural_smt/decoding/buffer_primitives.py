@@ -51,15 +51,6 @@ def new_buffer(models: int) -> Buffer:
 
 
 @kernel
-def begin_sentence(buffer: Buffer) -> None:
-    """Start the stack of the next sentence behind those that are there."""
-    buffer.counts[0] = buffer.counts[1]
-    buffer.slots[:] = -1
-    buffer.coverage_slots[:] = -1
-    buffer.limits[:] = -np.inf
-
-
-@kernel
 def _room(count: int, capacity: int) -> int:
     while capacity < count:
         capacity *= 2

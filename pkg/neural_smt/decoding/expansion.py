@@ -14,7 +14,6 @@ from neural_smt.decoding.buffer_primitives import (
     THRESHOLD,
     Buffer,
     add,
-    begin_sentence,
     find_coverage,
     index_groups,
     keep_best,
@@ -78,7 +77,11 @@ def fill(size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int |
     offsets = np.zeros((len(lengths) + 1, 3), dtype=np.int64)
     buffer.counts[:] = 0
     for sentence in range(len(lengths)):
-        begin_sentence(buffer)
+        for kind in range(3):  # an assignment of slices takes seconds to compile
+            buffer.counts[0, kind] = buffer.counts[1, kind]
+        buffer.slots[:] = -1
+        buffer.coverage_slots[:] = -1
+        buffer.limits[:] = -np.inf
         final = size == lengths[sentence]
         if size <= lengths[sentence]:
             spans = _find_spans(sentence, size, task, stacks)
@@ -89,7 +92,8 @@ def fill(size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int |
                 _explore(cubes, pop_limit, final, task, stacks, buffer)
             if task.search.margin > 1:  # the stateful feature will score what stays
                 keep_best(buffer, int(task.search.stack_size * task.search.margin))
-        offsets[sentence + 1] = buffer.counts[1]
+        for kind in range(3):
+            offsets[sentence + 1, kind] = buffer.counts[1, kind]
     return buffer, offsets
 
 

@@ -19,7 +19,7 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Ragged, best_of_each, offsets_of
 from neural_smt.io.streams import stream_lines
 from neural_smt.jit import kernel
 from neural_smt.shards import Shard
@@ -157,7 +157,7 @@ def translate(
         exact = rescore(words, Derivations(weighted, sentences, options, starts))
         scores += weighted.vector[column] * (exact - features[:, column])
         features[:, column] = exact
-        order = np.lexsort((-scores, np.repeat(np.arange(len(first) - 1), np.diff(first))))
+        order = best_of_each(scores, first)[0]
         features, scores, words, paths = features[order], scores[order], words.take(order), paths.take(order)
     spelling = weighted.prepared.spelling
     own = trace(lattice, paths.take(first[:-1]), model)

@@ -13,7 +13,7 @@ from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.primitives import LOG_10, WINDOW, Options
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Ragged, best_of_each, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.networks.distinct import number_rows
@@ -85,21 +85,6 @@ def _score_alone(models: tuple[Automaton, ...], values: np.ndarray, offsets: np.
                 log10_prob, state = score_word(models[m], state, values[position])
                 scores[phrase, m] += log10_prob * LOG_10
     return scores
-
-
-@kernel
-def _rank(estimate: np.ndarray, offsets: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``limit`` best rows of each phrase, best first (ties in row order), and the new offsets."""
-    new_offsets = np.zeros(len(offsets), dtype=np.int64)
-    for phrase in range(len(offsets) - 1):
-        rows = offsets[phrase + 1] - offsets[phrase]
-        new_offsets[phrase + 1] = new_offsets[phrase] + (min(rows, limit) if limit > 0 else rows)
-    chosen = np.empty(new_offsets[-1], dtype=np.int64)
-    for phrase in range(len(offsets) - 1):
-        order = np.argsort(-estimate[offsets[phrase] : offsets[phrase + 1]], kind="mergesort")
-        for rank in range(new_offsets[phrase + 1] - new_offsets[phrase]):
-            chosen[new_offsets[phrase] + rank] = offsets[phrase] + order[rank]
-    return chosen, new_offsets
 
 
 def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSentences:
@@ -201,7 +186,7 @@ def weigh(prepared: PreparedSentences, decoder: "Decoder", language: np.ndarray)
     features, vector = decoder.feature_set, decoder.vector
     score = prepared.stateless @ vector[features.stateless]
     estimate = score + prepared.language @ language
-    chosen, offsets = _rank(estimate, prepared.phrase_offsets, decoder.settings.table_limit)
+    chosen, offsets = best_of_each(estimate, prepared.phrase_offsets, decoder.settings.table_limit)
     targets = prepared.targets.take(chosen)
     reordering = prepared.reordering[chosen]
     weights = vector[features.slices[REORDERING]] if REORDERING in features else np.zeros(6)

@@ -68,8 +68,8 @@ def _settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.n
     search, arcs = task.search, stacks.arc_ranges
     arcs[size, 0] = arcs[size - 1, len(offsets) - 1]
     for sentence in range(len(offsets) - 1):
-        buffer.counts[0] = offsets[sentence]
-        buffer.counts[1] = offsets[sentence + 1]
+        for kind in range(3):
+            buffer.counts[0, kind], buffer.counts[1, kind] = offsets[sentence, kind], offsets[sentence + 1, kind]
         if rescored:
             _choose_champions(buffer)
         _set_threshold(buffer, search.beam)

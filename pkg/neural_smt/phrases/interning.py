@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.io.lookup_primitives import empty_slots, find_key
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
-from neural_smt.jit import enlarged, kernel
+from neural_smt.jit import enlarged, kernel, longest
 from neural_smt.phrases.primitives import LENGTH_BITS
 
 
@@ -40,8 +40,7 @@ def _extend_trie(
     words, sentence_offsets = text
     spans, span_offsets = located
     sentences = len(sentence_offsets) - 1
-    longest = np.diff(sentence_offsets).max() if sentences > 0 else 0
-    known_nodes = np.empty((longest, max_length), dtype=np.int32)
+    known_nodes = np.empty((longest(sentence_offsets), max_length), dtype=np.int32)
     for sentence in range(sentences):
         if span_offsets[sentence] == span_offsets[sentence + 1]:
             continue

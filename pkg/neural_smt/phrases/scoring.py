@@ -14,7 +14,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.io.sorting import sort_pairs
-from neural_smt.jit import kernel, leaf
+from neural_smt.jit import kernel, leaf, longest
 from neural_smt.phrases.extraction import ExtractedPairs, run_ranges
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
@@ -124,7 +124,7 @@ def _consolidate_range(
     """Fill the entries of a range of source phrases."""
     target, links, orientation = occurrences
     entry_offsets, entry_target, counts, orientations, links_by_target, links_by_source = out
-    most = np.diff(offsets[sources[0] : sources[1] + 1]).max()
+    most = longest(offsets[sources[0] : sources[1] + 1])
     kinds = np.empty(most, dtype=np.uint64)
     kind_counts = np.empty(most, dtype=np.int32)
     for phrase in range(sources[0], sources[1]):

@@ -15,7 +15,7 @@ from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import digest_lines, digest_parts
-from neural_smt.io.ragged import Lists, Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
 from neural_smt.jit import enlarged, kernel, leaf
 from neural_smt.phrases.table import DIRECT, PhraseTable, find_spans
 from neural_smt.shortlist import shortlist_ids
@@ -187,9 +187,8 @@ def top_entries(table: PhraseTable, phrases: np.ndarray, count: int) -> Ragged:
     lengths = table.entry_offsets[phrases + 1] - starts
     offsets = offsets_of(lengths)
     rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    owner = np.repeat(np.arange(len(phrases)), lengths)
-    order = np.lexsort((-table.scores[rows, DIRECT], owner))  # stable: equal ones stay in row order
-    return _first_of_each(Ragged(rows[order], offsets), np.ones(len(rows), dtype=np.bool_), count)
+    order, offsets = best_of_each(table.scores[rows, DIRECT], offsets, count)
+    return Ragged(rows[order], offsets)
 
 
 def phrase_lists(table: PhraseTable, ids: np.ndarray, phrases: np.ndarray, count: int) -> Ragged:

@@ -227,7 +227,8 @@ def _list_best(
                     scores, offsets = enlarged(scores, 2 * taken), enlarged(offsets, 2 * taken + 1)
                 if offsets[taken] + length > len(arcs):
                     arcs = enlarged(arcs, 2 * len(arcs) + length)
-                arcs[offsets[taken] : offsets[taken] + length] = path[:length][::-1]
+                for i in range(length):
+                    arcs[offsets[taken] + i] = path[length - 1 - i]
                 offsets[taken + 1] = offsets[taken] + length
                 scores[taken] = track_scores[item]
                 taken += 1

@@ -202,7 +202,9 @@ def _order_arcs(stacks: Stacks, node: np.ndarray, nodes: int) -> tuple[np.ndarra
     for head in range(nodes):
         part = order[offsets[head] : offsets[head + 1]]
         if len(part) > 1:
-            part[:] = part[np.argsort(-arcs["score"][part], kind="mergesort")]
+            best = part[np.argsort(-arcs["score"][part], kind="mergesort")]
+            for i in range(len(part)):  # an assignment of slices takes seconds to compile
+                part[i] = best[i]
     return order, offsets
 
 

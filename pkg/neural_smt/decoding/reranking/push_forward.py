@@ -15,7 +15,7 @@ from neural_smt.decoding.lattices.flat import list_paths
 from neural_smt.decoding.reranking import push_forward_kernels as kernels
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
-from neural_smt.io.ragged import Ragged, blocks, offsets_of
+from neural_smt.io.ragged import Ragged, best_of_each, blocks, offsets_of
 from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries
@@ -212,8 +212,6 @@ def order_paths(totals: np.ndarray, first: np.ndarray) -> np.ndarray:
     leads, so that the same translation is chosen whatever is scored in one go.
     """
     counts = np.diff(first)
-    if len(totals) == 0:
-        return np.zeros(0, dtype=np.int64)
     highest = np.repeat(np.maximum.reduceat(totals, first[:-1][counts > 0]), counts[counts > 0])
     ranked = np.where(totals >= highest - TIE, highest, totals)
-    return np.lexsort((-ranked, np.repeat(np.arange(len(counts)), counts)))
+    return best_of_each(ranked, first)[0]

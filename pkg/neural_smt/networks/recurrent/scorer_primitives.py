@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.jit import enlarged, kernel, leaf
+from neural_smt.jit import enlarged, kernel, leaf, longest
 from neural_smt.networks.primitives import ANY_ORDER, CLASSES, direct_places, exponential
 from neural_smt.networks.recurrent.tries import Tries
 
@@ -158,7 +158,7 @@ def word_scores(
     row is ``first_row`` of the pairs.
     """
     places = np.empty(output.direct_order, np.int64)
-    logits = np.empty(np.diff(output.offsets).max(), np.float32)
+    logits = np.empty(longest(output.offsets), np.float32)
     for query in range(*queries):
         pair, number = tries.query_pair[query], tries.query_class[query]
         first, count = output.offsets[number], output.offsets[number + 1] - output.offsets[number]
