@@ -13,7 +13,7 @@ from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.corpus.sources import collect_archives, published_sources
 from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.networks import DEFAULT_SETS, KINDS
-from neural_smt.report.files import ReportFiles, listed_paths, read_pages
+from neural_smt.report.files import EVERY_PAGE, ReportFiles, listed_paths
 from neural_smt.workflow.inputs import Inputs
 from neural_smt.workflow.run_lock import begin_run, lost_outputs
 from neural_smt.experiment.systems import drawn_pairs
@@ -37,8 +37,6 @@ except (UserError, OSError) as error:
 FILES = ReportFiles(config)
 # what rules read, where that depends on wildcards
 INPUTS = Inputs(FILES)
-# all pages that a report can have
-EVERY_PAGE = read_pages()
 EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
 ARCHIVES = collect_archives(CORPUS["sources"])

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from neural_smt.experiment.configuration import complete
-from neural_smt.report.files import ReportFiles, every, listed_paths, read_pages
+from neural_smt.report.files import EVERY_PAGE, ReportFiles, every, listed_paths
 
 TRANSLATING = {"networks": {"attention": {"kind": "attention", "learning_curve": True}}}
 TRANSLATING |= {"systems": {"limited": {"features": [], "translate": {"network": "attention"}}}}
@@ -34,7 +34,7 @@ def test_every_page_of_an_experiment_has_what_it_shows(repository: Path) -> None
     assert pages["curve_encoder_decoder"]["title"] == "Learning curve: encoder_decoder"
     assert pages["curve_encoder_decoder"]["figures"] == ["training/encoder_decoder/curve.png"]
     assert pages["cleaning"]["tables"][0] == "corpus/cleaning.train.csv"
-    for page in [*pages.values(), *read_pages().values()]:
+    for page in [*pages.values(), *EVERY_PAGE.values()]:
         assert page["part"] and page["title"] and page["about"]
 
 

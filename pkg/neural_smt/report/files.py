@@ -4,7 +4,6 @@ All paths are relative to the folder that Snakemake runs in.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from itertools import chain, product
 from typing import Any
 
@@ -14,6 +13,9 @@ from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.networks import KINDS
 from neural_smt.experiment.systems import drawn_pairs
 from neural_smt.report.papers import FOLDER, load_paper
+
+EVERY_PAGE: dict[str, dict[str, Any]] = yaml.safe_load((FOLDER / "pages.yaml").read_text(encoding="utf-8"))
+"""All pages that a report can have: name -> what ``data/pages.yaml`` declares of it."""
 
 EXPLAINED, DRAWN = 8, 4
 """How many systems, the first ones declared, tell how they translate (each of them is loaded for it), and of how many
@@ -231,7 +233,7 @@ class ReportFiles(Layout):
 
     def heading(self, page: str) -> str:
         """What stands above the main table or figure of a page."""
-        return read_pages()[page]["heading"].format(experiment=self.config["experiment"])
+        return EVERY_PAGE[page]["heading"].format(experiment=self.config["experiment"])
 
     def explanations(self, systems: Iterable[str], name: str) -> dict[str, str]:
         """How systems made translations of sentences of a set: label -> file."""
@@ -269,7 +271,7 @@ class ReportFiles(Layout):
         }
         roles = ["train", *(role for role in ("in_domain", "monolingual") if corpus[role])]
         pages = {}
-        for name, page in read_pages().items():
+        for name, page in EVERY_PAGE.items():
             if not {"figures", "tables"} & page.keys() or ("needs" in page and not has[page["needs"]]):
                 continue
             for network in self.used_networks() if name == "curve" else [""]:
@@ -285,14 +287,8 @@ class ReportFiles(Layout):
 
     def part(self, part: str, pages: Mapping[str, Mapping[str, Any]] | None = None) -> str:
         """A part of the report, numbered among those that have ``pages`` (by default all of this report)."""
-        declared, shown = read_pages(), self.pages() if pages is None else pages
+        declared, shown = EVERY_PAGE, self.pages() if pages is None else pages
         # sentences are always shown
         names = {"translations"} | (shown.keys() & declared.keys())
         parts = sorted({declared[name]["part"] for name in names} | {part})
         return f"{parts.index(part) + 1} {part.partition(' ')[2]}"
-
-
-@cache
-def read_pages() -> dict[str, dict[str, Any]]:
-    """All pages that a report can have, as ``data/pages.yaml`` declares them."""
-    return yaml.safe_load((FOLDER / "pages.yaml").read_text(encoding="utf-8"))
