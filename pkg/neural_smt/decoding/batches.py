@@ -179,11 +179,9 @@ class _FeatureInBatch:
 
     def score_candidates(self, complete: np.ndarray, history: np.ndarray, buffer: Buffer, offsets: np.ndarray) -> None:
         """Add the weighted scores to those of all candidates; complete: bool ``[B]``; history: of all hypotheses."""
-        count, sizes = int(offsets[-1, 0]), np.diff(offsets[:, 0])
-        ways = buffer.candidates[:count]
+        sizes, ways = np.diff(offsets[:, 0]), buffer.candidates[: int(offsets[-1, 0])]
         scores = self._score(np.repeat(self.members, sizes), np.repeat(complete, sizes), history, ways)
-        ways["extra"] = scores
-        ways["score"] += self.weight * scores
+        ways["extra"], ways["score"] = scores, ways["score"] + self.weight * scores
 
     def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, buffer: Buffer) -> None:
         """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""

@@ -199,12 +199,9 @@ class _Handler(RequestHandler):
         for name, value in HEADERS.items():
             self.set_header(name, value)
 
-    def begin(self) -> None:
-        """The request has come whole."""
-        self.settings["server"].waiting.pop(self.request.connection.stream, None)
-
     def prepare(self) -> None:
         """Pages of other sites must not ask, whatever names they give this machine."""
+        self.settings["server"].waiting.pop(self.request.connection.stream, None)
         hosts, origin = self.settings["hosts"], self.request.headers.get("Origin")
         if self.request.host not in hosts or origin not in (None, *(f"http://{host}" for host in hosts)):
             raise RefusedRequest(403, "ask from the page of this server")
@@ -235,16 +232,11 @@ class _Handler(RequestHandler):
 class _Page(_Handler, StaticFileHandler):
     """The page and its parts."""
 
-    def prepare(self) -> None:
-        self.begin()
-        super().prepare()
-
 
 class _System(_Handler):
     """What the system is."""
 
     async def get(self) -> None:
-        self.begin()
         await self.send(self.settings["service"].describe())
 
 
@@ -255,6 +247,7 @@ class _Translate(_Handler):
     def prepare(self) -> None:
         self.body, self.late = b"", asyncio.get_running_loop().call_later(PATIENCE, self.give_up)
         super().prepare()
+        self.settings["server"].waiting[self.request.connection.stream] = None  # for the body
 
     def data_received(self, chunk: bytes) -> None:
         """A part of the request's body."""
@@ -272,7 +265,7 @@ class _Translate(_Handler):
 
     async def post(self) -> None:
         self.late.cancel()
-        self.begin()
+        self.settings["server"].waiting.pop(self.request.connection.stream, None)
         body, kind = self.body, self.request.headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() != "application/json":
             raise RefusedRequest(415, "send JSON (Content-Type: application/json)")
