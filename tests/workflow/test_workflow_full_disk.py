@@ -193,7 +193,7 @@ def test_files_of_a_limited_size(tmp_path: Path) -> None:
 
 def test_a_rule_on_a_full_disk_runs_again_when_there_is_room(repository: Path, tmp_path: Path, disk: Path) -> None:
     checkout = link_checkout(repository, tmp_path / "checkout")
-    (checkout / "results").symlink_to(disk)
+    (checkout / "results" / "tiny").symlink_to(disk)
     target = "results/tiny/corpus/generated/train.en.gz"
     fill(disk)
     told = refused(checkout, target, "--configfile", TINY)
