@@ -53,6 +53,16 @@ def copy_results(checkout: Path, folder: Path) -> Path:
     return folder
 
 
+def own_package(checkout: Path) -> Path:
+    """The package of a checkout, which it shares no longer, so that it can be edited."""
+    package = checkout / "pkg"
+    if package.is_symlink():
+        original = package.resolve()
+        package.unlink()
+        shutil.copytree(original, package)
+    return package / "neural_smt"
+
+
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a checkout with the package of that checkout."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "pkg"), "COLUMNS": "200"}

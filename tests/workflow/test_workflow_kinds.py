@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from checkouts import TINY, planned, run, write_rows
+from checkouts import TINY, own_package, read_plan, run, write_rows
 
 from neural_smt.io.files import read_csv, read_json
 
@@ -24,7 +24,7 @@ ROWS = {
 @pytest.mark.slow
 def test_a_further_kind_of_network(finished: Path, tmp_path: Path) -> None:
     checkout = Path(shutil.copytree(finished, tmp_path / "checkout", symlinks=True))
-    package, rows = checkout / "pkg" / "neural_smt", write_rows(tmp_path, ROWS)
+    package, rows = own_package(checkout), write_rows(tmp_path, ROWS)
     for name, module in MODULES.items():
         shutil.copy(Path(__file__).with_name(name), package / module)
     for file, before, added in (
@@ -55,6 +55,6 @@ def test_a_further_kind_of_network(finished: Path, tmp_path: Path) -> None:
     ):
         original = (package / module).read_text(encoding="utf-8")
         (package / module).write_text(original + "\n# edited\n", encoding="utf-8")
-        rules = planned(checkout, *files, "--configfile", TINY, rows)
+        rules = read_plan(run(checkout, *files, "--configfile", TINY, rows, "-n")).jobs.keys()
         (package / module).write_text(original, encoding="utf-8")
         assert again <= rules and not kept - again & rules, module

@@ -1,13 +1,12 @@
 """The workflow as a user runs it: one tiny experiment from text to table, with rows of every kind."""
 
 import re
-import shutil
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import TINY, copy_results, planned, read_plan, run, translated, write_rows
+from checkouts import TINY, copy_results, own_package, planned, read_plan, run, translated, write_rows
 
 from neural_smt.cli import main
 from neural_smt.io.files import digest_lines, read_csv, read_json, read_lines, read_yaml
@@ -72,10 +71,7 @@ def test_rows_of_every_kind_come_out(rows: Path) -> None:
 @pytest.fixture(scope="module")
 def edited(rows: Path) -> Path:
     """The same with a package that can be edited."""
-    package = rows / "pkg"
-    original = package.resolve()
-    package.unlink()
-    shutil.copytree(original, package)
+    own_package(rows)
     return rows
 
 
