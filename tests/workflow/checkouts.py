@@ -55,12 +55,12 @@ def copy_results(checkout: Path, folder: Path) -> Path:
 
 def own_package(checkout: Path) -> Path:
     """The package of a checkout, which it shares no longer, so that it can be edited."""
-    package = checkout / "pkg"
-    if package.is_symlink():
-        original = package.resolve()
-        package.unlink()
-        shutil.copytree(original, package)
-    return package / "neural_smt"
+    for link in (checkout / "pkg", checkout / "workflow_scripts"):
+        if link.is_symlink():
+            original = link.resolve()
+            link.unlink()
+            shutil.copytree(original, link)
+    return checkout / "pkg" / "neural_smt"
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
