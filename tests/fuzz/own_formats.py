@@ -123,6 +123,8 @@ def write_sets(folder: Path) -> None:
 def read_sets(folder: Path) -> list[Any]:
     """Their unions, and what they cover."""
     sets = CandidateSets.load(folder / "sets")
+    if len(sets) != 3:
+        raise UserError("arrays.safetensors: of other sentences")
     return [sets.union(np.arange(3)), sets.covered(Ragged.from_lists([[3], [0], [4, 5]])), dict(sets.origins)]
 
 

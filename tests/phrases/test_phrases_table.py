@@ -1,5 +1,6 @@
 """The phrase table as folder and as text, and its lookup."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_a_saved_table_is_loaded_as_it_was(table: PhraseTable, vocabularies, tmp
     assert_same_table(loaded, table, "scores", "counts", "reordering", "source_index")
     for number, phrase in enumerate(table.source):
         assert find_phrase(loaded.lookup, phrase, 0, len(phrase)) == number
+
+
+def test_an_index_of_other_phrases_is_noticed(table: PhraseTable, tmp_path: Path) -> None:
+    for place, value in ((np.flatnonzero(table.source_index < 0)[0], -9), (table.source_index.argmax(), 0)):
+        slots = table.source_index.copy()
+        slots[place] = value
+        replace(table, source_index=slots).save(tmp_path / "table")
+        check_refused("source phrases", PhraseTable.load, tmp_path / "table")
 
 
 def test_a_word_outside_the_vocabularies_is_named(vocabularies, tmp_path: Path) -> None:
