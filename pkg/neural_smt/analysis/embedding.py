@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 def embed_words(*, model: Path, output: Path, settings: dict[str, Any], seed: int) -> None:
     """Project the embeddings of the most frequent source words to the plane (Figure 4); CSV: text, count, x, y."""
-    chosen, trained = section_settings("analysis", settings), load_network(model)
+    chosen = section_settings("analysis", settings)
+    trained = load_network(model)
     words = slice(len(RESERVED), len(RESERVED) + chosen.words)
     vectors = trained.network.source_embedding.weight.detach().numpy()[words]
     places = project(vectors, chosen.perplexity, seed)

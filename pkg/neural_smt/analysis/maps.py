@@ -52,7 +52,8 @@ def _plane(name: str, points: pd.DataFrame) -> Plot:
     style: dict[str, Any] = {"text_font_size": "12px", "text_baseline": "middle", "x_offset": 6}
     plane.text("x", "y", "text", source=source, view=labels, name="labels", **style)
     plane.add_tools(HoverTool(renderers=[dots], tooltips=TOOLTIPS))
-    plane.axis.axis_label, plane.toolbar.logo = "t-SNE coordinate (no unit)", None
+    plane.axis.axis_label = "t-SNE coordinate (no unit)"
+    plane.toolbar.logo = None
     return plane
 
 

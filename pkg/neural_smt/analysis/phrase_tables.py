@@ -62,7 +62,8 @@ def show_phrases(
     """
     chosen = section_settings("analysis", settings)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
-    scores, trained = load_column(column, table), load_network(model, device)
+    scores = load_column(column, table)
+    trained = load_network(model, device)
     ids = shortlist_ids(vocabularies[0], trained.source)
     groups = draw_groups(table, ids, chosen, seed)
     favourites = preferred(table, scores, groups, vocabularies)

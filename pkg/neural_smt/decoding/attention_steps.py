@@ -51,14 +51,16 @@ def translate_attention(
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     from neural_smt.networks.device import describe_device, select_device
 
-    translator, lines = Translator.load(System.load(system), device), read_lines(text)
+    translator = Translator.load(System.load(system), device)
+    lines = read_lines(text)
     sets = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
     sources = [line.split() for line in lines]
     members = shard_members([len(source) for source in sources], translator.settings.batch, part)
     lines, sources = [lines[number] for number in members], [sources[number] for number in members]
     sets = None if sets is None else sets.take(np.array(members, dtype=np.int64))
     log.info("%d sentences to translate, on %s", len(lines), describe_device(select_device(device)))
-    began, found = time.perf_counter(), translator.search(lines, sets)
+    began = time.perf_counter()
+    found = translator.search(lines, sets)
     result = AttentionStatistics.of(found, members, time.perf_counter() - began)
     best = [hypotheses[0] for hypotheses in found.hypotheses]
     write_lines(output, (" ".join(translator.tokens(h, s)) for h, s in zip(best, sources, strict=True)))

@@ -190,7 +190,8 @@ def decode_lattices(
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
     lattices = decoder.lattices(sentences, density or math.inf)
-    searched, aligned = time.perf_counter(), AlignedLattices.of(lattices, decoder)
+    searched = time.perf_counter()
+    aligned = AlignedLattices.of(lattices, decoder)
     seconds = time.perf_counter() - began
     aligned.save(output)
     scores = np.array([0.0 if x is None else x.prefix_scores[x.arc_offsets[-2]] for x in lattices])
@@ -231,14 +232,16 @@ def rescore_lattices(
     own; text, candidates: as for ``score_lists``. Writes the translations, and statistics: sentences, seconds, mean
     model score, mean ln p of the translations by the network, network states computed, arcs.
     """
-    described, aligned = System.load(system), AlignedLattices.load(lattices, mapped=False)
+    described = System.load(system)
+    aligned = AlignedLattices.load(lattices, mapped=False)
     network = load_lattice_scorer(described, aligned, text, candidates, device)
     features, tuned = aligned.features, Weights.load(weights)
     if network:
         features = aligned.with_feature(network.feature)
         if network.feature not in tuned.values:
             raise UserError(f"{weights}: holds no weight of {network.feature}; tune with the network first")
-    vector, began = tuned.vector(features), time.perf_counter()
+    vector = tuned.vector(features)
+    began = time.perf_counter()
     if network is None:
         found = Rescored(*best_paths(aligned.flat, vector), np.zeros(len(aligned)), 0)
     elif described["candidates"] == "lattice":

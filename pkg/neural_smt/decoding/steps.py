@@ -36,7 +36,8 @@ def decode(
     ``alignment`` word alignments (Pharaoh), and statistics (``PartStatistics``): all of the sentences of a shard, named
     as ``2-of-4``, for ``join_translations``.
     """
-    part, described = Shard.parse(shard), System.load(system)
+    part = Shard.parse(shard)
+    described = System.load(system)
     decoder = Decoder.load(described, weights, threads, device)
     model, feature = decoder.model, decoder.feature
     sentences = [line.split() for line in read_lines(text)]

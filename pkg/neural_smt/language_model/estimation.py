@@ -116,7 +116,8 @@ def estimate_in_blocks(
     must be kept as long as they are used. Without one all is in memory. Beside the blocks, memory holds some numbers
     for every word. Raises ``UserError`` as ``estimate`` does, and for more than 2^31 - 1 distinct n-grams of an order.
     """
-    thresholds, tokens = pruning_thresholds(prune, order), _write_tokens(sentences, folder)
+    thresholds = pruning_thresholds(prune, order)
+    tokens = _write_tokens(sentences, folder)
     counts = list(counting.count_ngrams(tokens, order, folder, block))
     tokens.remove()
     seen = len(counts[0]) - 1 + (counts[0]["word"][:1] != UNK)  # <unk> always counts as a word, <s> never

@@ -65,7 +65,8 @@ def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output:
     of one vocabulary, made from more and less text, can be compared.
     """
     words = Vocabulary.load(vocabulary)
-    loaded, lines = NgramModel.load(model, words), read_lines(text)
+    loaded = NgramModel.load(model, words)
+    lines = read_lines(text)
     if not lines:
         raise UserError(f"{text}: holds no sentence to measure the language model on; give a text")
     sentences = words.encode(lines)

@@ -93,7 +93,8 @@ def sample(network: EncoderDecoder, source: Ragged, count: int, seed: int, batch
     batch: source phrases that go through the network together; what is drawn does not depend on it. Samples that reach
     the limit of their length without an end symbol are not ``complete`` (and their score has no end symbol).
     """
-    decoder, starts = StepDecoder(network), range(0, len(source), batch)
+    decoder = StepDecoder(network)
+    starts = range(0, len(source), batch)
     chunks = (np.arange(start, min(start + batch, len(source))) for start in starts)
     return Proposals.concatenate([_sample_chunk(decoder, source, numbers, count, seed) for numbers in chunks])
 

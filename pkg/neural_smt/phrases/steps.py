@@ -139,7 +139,8 @@ def extract_phrases(
 def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, output: Path, threads: int = 1) -> None:
     """Consolidate the phrase pairs of one partition, taken from all shards of the sentences (in their order)."""
     pairs = _load_partition(extracted, Shard.parse(shard).number - 1, max_length)
-    consolidated, partitions = consolidate_pairs(pairs, threads), len(extracted)
+    consolidated = consolidate_pairs(pairs, threads)
+    partitions = len(extracted)
     order, offsets = sort_numbers(find_partitions(pairs.target_phrases, partitions), partitions)
     partition = Partition(
         pairs=consolidated._replace(target=inverse(order)[consolidated.target]),

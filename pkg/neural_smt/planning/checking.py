@@ -106,7 +106,8 @@ def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
     """The line about the GPU; ``UserError`` where a network will need more memory than it has."""
     if device != "cuda":
         return f"GPU: not asked for (device: {device})"
-    total, needs = gpu_memory(), gpu_needs(Experiment(config, sizes))
+    total = gpu_memory()
+    needs = gpu_needs(Experiment(config, sizes))
     for name, (weights, memory) in needs.items():
         if memory > total and config["check"]["gpu"]:
             raise UserError(

@@ -75,7 +75,8 @@ def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> Drawn
     # the largest density that leaves so many; arcs of equal score are kept or dropped together
     smaller = (prune(whole, density=halves / 2) for halves in range(2 * most, 1, -1))
     lattice = next((one for one in smaller if len(one.tails) <= most), prune(whole, density=1.0))
-    marginals, words = max_marginals(lattice), lattice.spell()
+    marginals = max_marginals(lattice)
+    words = lattice.spell()
     behind = (marginals.max() - marginals).tolist()
     places = zip(lattice.tails, lattice.heads, lattice.starts, lattice.stops, strict=True)
     arcs = [

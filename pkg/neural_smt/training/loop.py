@@ -313,7 +313,8 @@ class Trainer:
 
     def _validate(self) -> Record:
         """Add a record to the learning curve, log it, and remember the best weights."""
-        progress, perplexity = self.progress, self.perplexity()
+        progress = self.progress
+        perplexity = self.perplexity()
         cost = progress.cost / max(progress.words, 1)
         words = progress.words + (progress.records[-1].words if progress.records else 0)
         epochs = progress.updates / self.task.updates_per_epoch

@@ -138,7 +138,8 @@ def run(method: Method, weights: np.ndarray, seed: int, state: State | None = No
 def iterate(progress: Progress, method: Method, seed: int, threads: int) -> Progress:
     """One iteration; the progress after it."""
     settings, number = method.settings, len(progress.iterations) + 1
-    weights, began = np.array(progress.weights), time.perf_counter()
+    weights = np.array(progress.weights)
+    began = time.perf_counter()
     decoder_bleu, pool = method.gather(progress.candidates, weights)
     new = len(pool) - len(progress.candidates)
     decoded = time.perf_counter()

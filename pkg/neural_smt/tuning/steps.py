@@ -44,7 +44,8 @@ def tune(
     if not sources:
         raise UserError(f"{source}: empty; tuning needs a development set")
     made_of = System.load(system)
-    model, options = TranslationModel.load(made_of), section_settings("tuning", settings)
+    model = TranslationModel.load(made_of)
+    options = section_settings("tuning", settings)
     feature = load_feature(made_of, model, device)
     feature_set = model.feature_set.with_feature(feature.name) if feature else model.feature_set
 

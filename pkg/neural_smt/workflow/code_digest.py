@@ -35,7 +35,8 @@ def module_file(module: str) -> Path | None:
 
 @cache
 def _imported(path: Path) -> frozenset[Path]:
-    text, files = _contents(path).decode("utf-8"), set[Path]()
+    text = _contents(path).decode("utf-8")
+    files = set[Path]()
     for name in DATA.findall(text):
         files.update(path.parent.glob(name), path.parent.glob(f"*/{name}"), TEMPLATES.glob(name))
     for module, names, modules in IMPORTS.findall(text):

@@ -123,7 +123,8 @@ def _surname(d: Derivation) -> Words:
 
 def proper_name(d: Derivation) -> NounPhrase:
     """A person's name: first name, full name, Mr/Mrs or a title with the surname."""
-    feminine, key = d.chance(0.45), d.key()
+    feminine = d.chance(0.45)
+    key = d.key()
     first = words(d.dice.skewed(word_list("female" if feminine else "male")), key)
     opening, last = Pair(first, first), Words()
     if d.domain.formal or not d.chance(0.85):
@@ -139,7 +140,8 @@ def proper_name(d: Derivation) -> NounPhrase:
 
 def _choose_determiner(d: Derivation, plural: bool, mass: bool) -> str:
     """the, zero, a, every, this, that, possessive or quantity, as the English noun's number suggests."""
-    roll, possessive = d.dice.fraction(), d.domain.possessive
+    roll = d.dice.fraction()
+    possessive = d.domain.possessive
     if roll < possessive:
         return "possessive"
     if roll < possessive + 0.08:

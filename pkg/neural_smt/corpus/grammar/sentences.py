@@ -130,7 +130,8 @@ def anaphoric(d: Derivation) -> Pair:
 def _with_object(d: Derivation, antecedent: NounPhrase, tense: str) -> Pair:
     """A clause whose object is a pronoun for the antecedent."""
     verb = draw_fitting(d, "transitive", lambda verb: antecedent.kind in verb.objects, 80)
-    predicate, subject = predicate_of(d, verb, tense), draw_subject(d, verb.subjects)
+    predicate = predicate_of(d, verb, tense)
+    subject = draw_subject(d, verb.subjects)
     complete(d, predicate, objects="", adjuncts=d.chance(0.5))
     predicate.direct = reference(d, antecedent)
     return predicate.statement(subject)
@@ -278,7 +279,8 @@ def finish(pair: Pair, key: int, mark: str) -> SentencePair:
 
 def sentence(dice: Dice, domain: Settings) -> SentencePair:
     """One sentence pair of a domain."""
-    d, name = Derivation(dice, domain), dice.draw(domain.patterns)
+    d = Derivation(dice, domain)
+    name = dice.draw(domain.patterns)
     pair = _PATTERNS[name](d)
     if d.needs_cue and d.chance(0.92):
         hint = cue(d)

@@ -112,7 +112,8 @@ def oracle_moses(
     if min(nbest_sizes, default=1) < 1 or not density > 0:
         raise UserError("--nbest-sizes must be at least 1 and --density above 0; correct the option")
     decoder = _decoder(read_moses_ini(moses_ini), compiled, threads)
-    began, lattices = time.perf_counter(), decoder.lattices(sources)
+    began = time.perf_counter()
+    lattices = decoder.lattices(sources)
     whole = smaller = AlignedLattices.of(lattices, decoder)
     if not math.isinf(density):
         smaller = AlignedLattices.of([lattice and prune(lattice, density=density) for lattice in lattices], decoder)

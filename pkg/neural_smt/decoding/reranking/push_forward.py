@@ -132,7 +132,8 @@ def _rescore_block(
     sentence = np.repeat(np.arange(first, last), np.diff(node_offsets))[root_node]
     walk = scorer.walk(tries, used_links, sentence, most[root_node])
     history = -1 if scorer.history is None else scorer.history
-    states, used = _new_states(len(root_node), int(most.sum())), 0
+    states = _new_states(len(root_node), int(most.sum()))
+    used = 0
     for number in range(len(tries.level_roots) - 1):
         roots = int(tries.level_roots[number]), int(tries.level_roots[number + 1])
         before = used

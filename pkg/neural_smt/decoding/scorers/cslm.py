@@ -201,7 +201,8 @@ class OneThreadEach:
     """
 
     def __init__(self, scorer: CslmScorer):
-        self.scorer, self._local = scorer, threading.local()
+        self.scorer = scorer
+        self._local = threading.local()
 
     def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         if not getattr(self._local, "ready", False):
