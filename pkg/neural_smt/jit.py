@@ -55,6 +55,7 @@ class _ByContents(caching.UserProvidedCacheLocator):
     """Kernels are found by what stands in their file, wherever it lies: copies of the package share them."""
 
     @classmethod
+    @functools.cache
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
         """The name of the file's folder and a digest of its contents."""
         return f"{Path(py_file).parent.name}_{hashlib.sha256(Path(py_file).read_bytes()).hexdigest()[:16]}"
@@ -99,7 +100,9 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     @functools.cache
     def called() -> Any:
         code = function.__code__.replace(co_qualname=f"{function.__qualname__}.called")  # names the file in the cache
-        return numba.njit(no_cpython_wrapper=True, **options)(FunctionType(code, function.__globals__))
+        return numba.njit(no_cpython_wrapper=True, **options)(
+            FunctionType(code, function.__globals__, argdefs=function.__defaults__)
+        )
 
     dispatcher.get_call_template = lambda *types: called().get_call_template(*types)
     dispatcher.get_overload = lambda signature: called().get_overload(signature)
@@ -125,6 +128,16 @@ def longest(offsets: np.ndarray) -> int:
 
 
 @leaf
+def assign(places: np.ndarray, values: np.ndarray) -> None:
+    """Put ``values`` in the first of ``places`` (vectors).
+
+    An assignment of slices does so too, and takes seconds to compile, in every kernel anew.
+    """
+    for i in range(len(values)):
+        places[i] = values[i]
+
+
+@leaf
 def mix(key: np.uint64) -> np.uint64:
     """Spread the bits of a 64-bit key (the finaliser of SplitMix64, Steele et al. 2014)."""
     key = np.uint64(key)
@@ -137,7 +150,5 @@ def mix(key: np.uint64) -> np.uint64:
 def enlarged(rows: np.ndarray, size: int) -> np.ndarray:
     """A copy of an array with rows of zeros to make ``size`` of them."""
     larger = np.zeros((size,) + rows.shape[1:], dtype=rows.dtype)  # noqa: RUF005 (Numba has no unpacking)
-    values, room = rows.reshape(-1), larger.reshape(-1)
-    for i in range(len(values)):  # an assignment of slices takes a second longer to compile, in every kernel again
-        room[i] = values[i]
+    assign(larger.reshape(-1), rows.reshape(-1))
     return larger

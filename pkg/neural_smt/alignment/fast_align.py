@@ -150,7 +150,8 @@ def _expect(
 ) -> tuple[float, float]:
     """E-step: add expected counts to ``counts``; return (sum of expected features, log-likelihood)."""
     cells = grid.cells
-    prior, joint = np.empty(longest(grid.starts)), np.empty(longest(grid.starts))
+    largest = longest(grid.starts)
+    prior, joint = np.empty(largest), np.empty(largest)
     sums = np.empty(longest(grid.target_offsets))
     features, likelihood = 0.0, 0.0
     n, m = 0, 0

@@ -23,7 +23,7 @@ from neural_smt.decoding.buffer_primitives import (
 )
 from neural_smt.decoding.primitives import Stacks, Task, cover, fits, orientation, pop, push, rest_cost, score_phrase
 from neural_smt.io.lookup_primitives import empty_slots
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.jit import assign, kernel, leaf, mix
 
 PART = 1 << 14
 """Candidates made before the buffer is looked at again, so that many options need no more room than few."""
@@ -77,8 +77,7 @@ def fill(size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int |
     offsets = np.zeros((len(lengths) + 1, 3), dtype=np.int64)
     buffer.counts[:] = 0
     for sentence in range(len(lengths)):
-        for kind in range(3):  # an assignment of slices takes seconds to compile
-            buffer.counts[0, kind] = buffer.counts[1, kind]
+        assign(buffer.counts[0], buffer.counts[1])
         buffer.slots[:] = -1
         buffer.coverage_slots[:] = -1
         buffer.limits[:] = -np.inf
@@ -92,8 +91,7 @@ def fill(size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int |
                 _explore(cubes, pop_limit, final, task, stacks, buffer)
             if task.search.margin > 1:  # the stateful feature will score what stays
                 keep_best(buffer, int(task.search.stack_size * task.search.margin))
-        for kind in range(3):
-            offsets[sentence + 1, kind] = buffer.counts[1, kind]
+        assign(offsets[sentence + 1], buffer.counts[1])
     return buffer, offsets
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.decoding.buffer_primitives import BEST, CANDIDATES, COVERAGES, GROUPS, THRESHOLD, Buffer, keep_best
 from neural_smt.decoding.primitives import COVERAGE, HYPOTHESIS, WAY, Options, Stacks, Task, write_history
-from neural_smt.jit import kernel, leaf
+from neural_smt.jit import assign, kernel, leaf
 from neural_smt.vocabulary import BOS
 
 SCORED, PENDING, CLAIMED, REVISED = 0, 1, 2, 3
@@ -68,8 +68,8 @@ def _settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.n
     search, arcs = task.search, stacks.arc_ranges
     arcs[size, 0] = arcs[size - 1, len(offsets) - 1]
     for sentence in range(len(offsets) - 1):
-        for kind in range(3):
-            buffer.counts[0, kind], buffer.counts[1, kind] = offsets[sentence, kind], offsets[sentence + 1, kind]
+        assign(buffer.counts[0], offsets[sentence])
+        assign(buffer.counts[1], offsets[sentence + 1])
         if rescored:
             _choose_champions(buffer)
         _set_threshold(buffer, search.beam)

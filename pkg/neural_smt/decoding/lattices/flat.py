@@ -16,7 +16,7 @@ from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.primitives import pop, push
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.records import Record
-from neural_smt.jit import enlarged, kernel, leaf, mix
+from neural_smt.jit import assign, enlarged, kernel, leaf, mix
 
 BLOCK = 8192
 """Arcs scored at a time, so that their features in float64 stay in the processor's cache."""
@@ -227,8 +227,7 @@ def _list_best(
                     scores, offsets = enlarged(scores, 2 * taken), enlarged(offsets, 2 * taken + 1)
                 if offsets[taken] + length > len(arcs):
                     arcs = enlarged(arcs, 2 * len(arcs) + length)
-                for i in range(length):
-                    arcs[offsets[taken] + i] = path[length - 1 - i]
+                assign(arcs[offsets[taken] :], path[:length][::-1])
                 offsets[taken + 1] = offsets[taken] + length
                 scores[taken] = track_scores[item]
                 taken += 1

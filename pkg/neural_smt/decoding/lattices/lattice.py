@@ -14,7 +14,7 @@ from neural_smt.decoding.features import DISTORTION, REORDERING
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import LOG_10, Options, Stacks, orientation, score_words
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.jit import kernel
+from neural_smt.jit import assign, kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.vocabulary import EOS
 
@@ -202,9 +202,7 @@ def _order_arcs(stacks: Stacks, node: np.ndarray, nodes: int) -> tuple[np.ndarra
     for head in range(nodes):
         part = order[offsets[head] : offsets[head + 1]]
         if len(part) > 1:
-            best = part[np.argsort(-arcs["score"][part], kind="mergesort")]
-            for i in range(len(part)):  # an assignment of slices takes seconds to compile
-                part[i] = best[i]
+            assign(part, part[np.argsort(-arcs["score"][part], kind="mergesort")])
     return order, offsets
 
 
