@@ -75,10 +75,15 @@ def test_a_saved_table_is_loaded_as_it_was(table: PhraseTable, vocabularies, tmp
 
 
 def test_an_index_of_other_phrases_is_noticed(table: PhraseTable, tmp_path: Path) -> None:
-    for place, value in ((np.flatnonzero(table.source_index < 0)[0], -9), (table.source_index.argmax(), 0)):
-        slots = table.source_index.copy()
-        slots[place] = value
-        replace(table, source_index=slots).save(tmp_path / "table")
+    no_slots = table.source_index[:0]
+    changed = [table.source_index.copy() for _ in range(2)]
+    changed[0][np.flatnonzero(table.source_index < 0)[0]] = -9
+    changed[1][table.source_index.argmax()] = 0
+    nothing = {name: getattr(table, name)[:0] for name in ("scores", "counts", "reordering")}
+    nothing |= {name: getattr(table, name).part(0, 0) for name in ("source", "target", "alignment")}
+    empty = replace(table, entry_offsets=table.entry_offsets[:1], source_index=no_slots, **nothing)
+    for wrong in [empty, *(replace(table, source_index=slots) for slots in (*changed, no_slots))]:
+        wrong.save(tmp_path / "table")
         check_refused("source phrases", PhraseTable.load, tmp_path / "table")
 
 

@@ -162,7 +162,7 @@ class _Indexed(Entries):
         """What is wrong with the arrays as they were read, besides their layout."""
         slots = self.source_index
         whole = np.array_equal(np.sort(slots[slots >= 0]), np.arange(len(self.source)))
-        if not whole or slots.min() < -1 or len(slots) & (len(slots) - 1) or len(slots) == len(self.source):
+        if not whole or len(slots) & (len(slots) - 1) or len(slots) == len(self.source) or slots.min() < -1:
             return "its index is not of its source phrases"
         return super().fault()
 
