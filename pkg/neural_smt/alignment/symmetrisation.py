@@ -109,6 +109,8 @@ def symmetrise_alignments(forward: Ragged, backward: Ragged, heuristic: str) -> 
     """
     if heuristic not in HEURISTICS:
         raise UserError(f"alignment heuristic {heuristic!r} is unknown; use one of {', '.join(HEURISTICS)}")
+    if len(forward) != len(backward):
+        raise ValueError(f"alignments of {len(forward)} and of {len(backward)} sentence pairs")
     largest = int(max(forward.values.max(initial=0), backward.values.max(initial=0)))
     values = np.empty((len(forward.values) + len(backward.values), 2), dtype=np.int16)
     offsets = np.zeros(len(forward) + 1, dtype=np.int64)
