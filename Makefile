@@ -97,7 +97,7 @@ lint: $(READY)
 	$(BIN)/python envs/audit.py
 
 bench: $(READY)
-	@for script in $$(ls benchmarks/*.py | grep -v check.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out benchmarks/check.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/neural-smt calibrate --results $(RUNS); fi
 
 # what has become slower by more than 15 %, against benchmarks/ratios.json, in two processes; UPDATE=1 writes that anew

@@ -13,7 +13,7 @@ from matplotlib.path import Path as Curve
 
 from neural_smt.alignment.pharaoh import ALIGN_AGAIN, check_alignments, read_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
-from neural_smt.errors import UserError, required
+from neural_smt.errors import UserError
 from neural_smt.io.files import check_as_long
 from neural_smt.io.plots import BLUE, RED, clean, svg
 from neural_smt.io.ragged import Ragged
@@ -214,10 +214,12 @@ def show_alignments(
     directions = [read_alignments(path, range(READ)) for path in (forward, backward)]
     for links, path in zip(directions, (forward, backward), strict=True):
         check_alignments(links, (lengths[0], lengths[1]), path, sources[0])
-    right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold]) if gold else None
-    if right is not None and len(right) < len(texts[0]):
-        counts = f"{len(right)} known alignments of {len(texts[0])} pairs"
-        raise UserError(f"{required(gold)[0]}: {counts}; give one line for each pair")
+    right = None
+    if gold:
+        right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold])
+        if len(right) < len(texts[0]):
+            counts = f"{len(right)} known alignments of {len(texts[0])} pairs"
+            raise UserError(f"{gold[0]}: {counts}; give one line for each pair")
     longest = np.maximum(*lengths)
     fitting = np.flatnonzero(np.isin(longest, SHOWN_LENGTHS) & (np.minimum(*lengths) > 0))
     drawn = np.sort(np.random.default_rng(seed).choice(fitting, size=min(pairs, len(fitting)), replace=False))

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, product
 from typing import Any
 
-import yaml
-
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.networks import KINDS
 from neural_smt.experiment.systems import drawn_pairs
+from neural_smt.io.files import read_yaml
 from neural_smt.report.papers import FOLDER, load_paper
 
-EVERY_PAGE: dict[str, dict[str, Any]] = yaml.safe_load((FOLDER / "pages.yaml").read_text(encoding="utf-8"))
+EVERY_PAGE: dict[str, dict[str, Any]] = read_yaml(FOLDER / "pages.yaml")
 """All pages that a report can have: name -> what ``data/pages.yaml`` declares of it."""
 
 EXPLAINED, DRAWN = 8, 4
@@ -287,8 +286,8 @@ class ReportFiles(Layout):
 
     def part(self, part: str, pages: Mapping[str, Mapping[str, Any]] | None = None) -> str:
         """A part of the report, numbered among those that have ``pages`` (by default all of this report)."""
-        declared, shown = EVERY_PAGE, self.pages() if pages is None else pages
+        shown = self.pages() if pages is None else pages
         # sentences are always shown
-        names = {"translations"} | (shown.keys() & declared.keys())
-        parts = sorted({declared[name]["part"] for name in names} | {part})
+        names = {"translations"} | (shown.keys() & EVERY_PAGE.keys())
+        parts = sorted({EVERY_PAGE[name]["part"] for name in names} | {part})
         return f"{parts.index(part) + 1} {part.partition(' ')[2]}"

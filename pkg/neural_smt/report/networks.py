@@ -30,8 +30,8 @@ def read_training(curve: str, keep: str = "last") -> dict[str, Any]:
     """``TRAINING_FIGURES`` of a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
     advice = "train the network again"
     records = read_frame(Path(curve), "validation_perplexity", "updates examples words seconds epochs", advice)
-    last, validated = records.iloc[-1], records["validation_perplexity"].replace("", None).dropna()
-    validated = as_numbers(validated, Path(curve), advice)
+    last = records.iloc[-1]
+    validated = as_numbers(records["validation_perplexity"].replace("", None).dropna(), Path(curve), advice)
     found: dict[str, Any] = {name: int(last[name]) for name in ("updates", "examples", "words")}
     found |= {name: last[name] for name in ("seconds", "epochs")}
     seconds = max(found["seconds"], 1e-9)

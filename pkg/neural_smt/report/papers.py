@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import yaml
+from neural_smt.io.files import read_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +47,6 @@ class Paper(NamedTuple):
 @cache
 def load_paper(name: str) -> Paper:
     """A paper by the name of its file, as ``cho2014.yaml``."""
-    content = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+    content = read_yaml(FOLDER / name)
     tables = content.pop("tables")
     return Paper({table["name"]: table for table in tables}, content)

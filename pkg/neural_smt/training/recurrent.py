@@ -298,8 +298,8 @@ def measure(
     for number, text in enumerate(texts):
         lines = read_lines(text)
         sentences = trained.target.encode_words(lines)
-        beside = ([sources[number]], alignments[number]) if read else ([], None)
-        joint = read_inputs(read, sentences, lines, [text], beside[0], beside[1], place)
+        source, alignment = ([sources[number]], alignments[number]) if read else ([], None)
+        joint = read_inputs(read, sentences, lines, [text], source, alignment, place)
         measured = measure_beside_ngrams(trained.network, ngram, joint, settings.precision)
         log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
         yield text.name, measured

@@ -13,7 +13,7 @@ from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_li
 from neural_smt.decoding.moses.ini import LARGEST
 from neural_smt.decoding.nbest import Translation, empty_translation, nbest_lines, translate
 from neural_smt.decoding.search import Decoder
-from neural_smt.errors import UserError, required
+from neural_smt.errors import UserError
 from neural_smt.io.files import open_text
 from neural_smt.io.streams import open_folder, open_output, write_batch
 
@@ -75,9 +75,10 @@ class Outputs:
             def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
                 for path, lines in self._lines(shown, first, translations, lattices):
                     write_batch(streams[path], lines)
-                for number, lattice in enumerate(lattices if folder else [], start=first):
-                    with open_text(required(folder) / f"{number}.slf", "w") as stream:
-                        write_batch(stream, slf_lines(number, lattice))
+                if folder:
+                    for number, lattice in enumerate(lattices, start=first):
+                        with open_text(folder / f"{number}.slf", "w") as stream:
+                            write_batch(stream, slf_lines(number, lattice))
 
             yield write
 

@@ -113,13 +113,13 @@ class _Decoder(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, offsets: Tensor | None, initial: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-        weights, sizes = DecoderWeights(*rest[3:-1]).rounded(inputs.dtype), rest[-1]
-        memory = Memory(*rest[:3])
+        annotations, keys, padding, *factors, sizes = rest
+        memory, weights = Memory(annotations, keys, padding), DecoderWeights(*factors).rounded(inputs.dtype)
         total, rows, hidden = sum(sizes), sizes[0], initial.shape[1]
         states = initial.new_empty(total, hidden)
-        contexts = initial.new_empty(total, memory.annotations.shape[2])
+        contexts = initial.new_empty(total, annotations.shape[2])
         queries = initial.new_empty(total, len(weights.query))
-        alphas = initial.new_empty(total, memory.padding.shape[1])
+        alphas = initial.new_empty(total, padding.shape[1])
         candidates, products = (initial.new_empty(total - rows, hidden) for _ in range(2))
         gates = initial.new_empty(total - rows, 2 * hidden)
         states[:rows] = initial

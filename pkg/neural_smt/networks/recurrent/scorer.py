@@ -197,7 +197,8 @@ class RecurrentWalk(Walk):
         self._score_batches(0, self.scorer.advance(hidden, history, words))
 
     def _after(self, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.scorer.advance(*(*kernels.gather_hidden(self.rows, sources), words))
+        hidden, history = kernels.gather_hidden(self.rows, sources)
+        return self.scorer.advance(hidden, history, words)
 
     def _score_batch(self, batch: int, states: tuple[np.ndarray, np.ndarray]) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
