@@ -4,7 +4,6 @@ rule tune:
         unpack(INPUTS.tuned_system),
         source=tokenised(CORPUS["dev"], SOURCE)[0],
         reference=tokenised(CORPUS["dev"], TARGET)[0],
-        start=INPUTS.first_weights,
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         history="results/{experiment}/tuning/{system}/run{run}/history.csv",

@@ -50,18 +50,6 @@ def test_weights_of_other_scores_are_refused(change):
     check_refused(next(iter(change)), Weights(Weights.defaults(features).values | change).vector, features)
 
 
-def test_tuned_weights_extend_to_further_features_that_count_nothing_yet():
-    base = build_feature_set(["phrase", "language_model"])
-    tuned = Weights.from_vector(base, np.linspace(-1, 1, base.size))
-    more = build_feature_set([*GROUPS, "encoder_decoder"])
-    extended = tuned.extended(more)
-    assert extended.values["EncoderDecoder0"] == (0.0,)
-    assert extended.values["LexicalReordering0"] == (0.0,) * 6
-    assert {name: extended.values[name] for name in tuned.values} == tuned.values
-    assert tuned.extended(base).values == tuned.values
-    check_refused("LexicalReordering0", extended.extended, base)
-
-
 def test_nbest_lists_go_through_the_format_of_moses(tmp_path):
     model, weights = random_model(0)
     decoder = Decoder(model, SearchSettings(), weights)

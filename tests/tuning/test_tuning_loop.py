@@ -82,6 +82,16 @@ def test_stops_when_nothing_new_is_found_or_promised(world: World, tmp_path: Pat
     assert len(iterations) == 2 and iterations[-1].new_candidates == 0
 
 
+def test_the_last_optimum_is_decoded_before_weights_are_selected(world: World, tmp_path: Path) -> None:
+    settings = SETTINGS.replace(iterations=1, min_gain=0.0)
+    progress = tune(world, tmp_path, settings)
+    first, last = progress.iterations
+    assert first.weights != last.weights == progress.weights and last.decoder_bleu > first.decoder_bleu
+    assert select(progress, "best").tolist() == select(progress, "last").tolist() == last.weights
+    world.decode.calls = 0
+    assert outcome(tune(world, tmp_path, settings)) == outcome(progress) and world.decode.calls == 0
+
+
 def test_an_empty_development_set_is_refused(world: World, tmp_path: Path) -> None:
     world.pools, world.references = [], []
     check_refused("no translation", tune, world, tmp_path)

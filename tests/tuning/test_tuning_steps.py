@@ -88,15 +88,6 @@ def test_tuning_trusts_the_column_that_knows_and_repeats_itself(
     assert not (tmp_path / "a" / "state").exists()
 
 
-def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp_path: Path) -> None:
-    base = arguments | {"system": changed(arguments, "base", features=["phrase", "language_model"], columns={})}
-    run(base, tmp_path / "base")
-    run(arguments, tmp_path / "cold", {"iterations": 1})
-    run(arguments, tmp_path / "warm", {"iterations": 1}, start=tmp_path / "base" / "weights")
-    cold, warm = (float(read_csv(tmp_path / name / "history")[0]["decoder_bleu"]) for name in ("cold", "warm"))
-    assert warm > cold
-
-
 def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
     for wrong, pieces in CASES["refused"]:
         check_refused(pieces, run, arguments, tmp_path, wrong)

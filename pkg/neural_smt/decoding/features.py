@@ -171,14 +171,6 @@ class Weights:
         """Weights from a vector in the order of ``feature_set`` (``[F]``)."""
         return cls({name: tuple(np.asarray(vector)[part].tolist()) for name, part in feature_set.slices.items()})
 
-    def extended(self, feature_set: FeatureSet) -> "Weights":
-        """These weights, and 0 for features that they lack: the same search, with more that can be weighed.
-
-        Raises ``UserError`` where these name a feature that is not in ``feature_set``.
-        """
-        new = {f.name: (0.0,) * f.size for f in feature_set if f.name not in self.values}
-        return Weights.from_vector(feature_set, Weights({**new, **self.values}).vector(feature_set))
-
     def vector(self, feature_set: FeatureSet) -> np.ndarray:
         """float64 ``[F]``, in the order of ``feature_set``.
 

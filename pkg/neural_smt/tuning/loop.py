@@ -21,6 +21,7 @@ from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import formatted, write_frame
 from neural_smt.io.temporaries import remove_folder
 from neural_smt.tuning.candidates import Candidates, LatticePool
+from neural_smt.tuning.mert import Optimum
 from neural_smt.tuning.methods import Method
 
 logger = logging.getLogger(__name__)
@@ -28,11 +29,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Iteration:
-    """One pass of decoding and optimisation.
+    """One pass of decoding and optimisation; the last optimum is decoded alone.
 
     weights: those it decoded with; decoder_bleu: of the best translations they gave (0 to 100); list_bleu: what was
-    then found on all candidates so far (0 to 100); candidates, new_candidates: in all, and those of this pass (arcs
-    where lattices are tuned on); mert_seconds: what the optimiser took.
+    then found on all candidates so far, or of an optimum that is the last what they have there (0 to 100); candidates,
+    new_candidates: in all, and those of this pass (arcs where lattices are tuned on); mert_seconds: what the optimiser
+    took.
     """
 
     weights: list[float]
@@ -136,28 +138,33 @@ def run(method: Method, weights: np.ndarray, seed: int, state: State | None = No
 
 
 def iterate(progress: Progress, method: Method, seed: int, threads: int) -> Progress:
-    """One iteration; the progress after it."""
+    """One iteration; the progress after it. When all are done, the last optimum is decoded, so that what is selected
+    among are all weights that were found.
+    """
     settings, number = method.settings, len(progress.iterations) + 1
-    weights = np.array(progress.weights)
+    weights, last = np.array(progress.weights), number > method.settings.iterations
     began = time.perf_counter()
     decoder_bleu, pool = method.gather(progress.candidates, weights)
     new = len(pool) - len(progress.candidates)
     decoded = time.perf_counter()
-    optimum, pool = method.optimise(pool, weights, np.random.default_rng([seed, number]), threads)
+    if last:
+        optimum = Optimum(weights, method.surface(pool).bleu(weights))
+    else:
+        optimum, pool = method.optimise(pool, weights, np.random.default_rng([seed, number]), threads)
     if optimum.bleu == 0:
         logger.warning("no candidate shares four words in a row with its reference; the weights cannot be tuned")
     bleus, seconds = (100 * decoder_bleu, 100 * optimum.bleu), (decoded - began, time.perf_counter() - decoded)
     iteration = Iteration(weights.tolist(), *bleus, len(pool), new, *seconds)
     promised = iteration.list_bleu - iteration.decoder_bleu
     settled = (
-        new == 0
+        last
+        or new == 0
         or (settings.optimiser == "mert" and promised < settings.min_gain)  # MIRA does not aim at the lists' BLEU
         or np.abs(optimum.weights - weights).max() < STANDSTILL
     )
     # weights that promise nothing are not worth leaving decoded ones for
     following = (weights if settled else optimum.weights).tolist()
-    finished = bool(settled or number >= settings.iterations)
-    return Progress([*progress.iterations, iteration], following, pool, finished)
+    return Progress([*progress.iterations, iteration], following, pool, finished=bool(settled))
 
 
 def select(progress: Progress, how: str) -> np.ndarray:

@@ -29,7 +29,6 @@ def tune(
     history: Path,
     plot: Path,
     state: Path,
-    start: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
@@ -37,8 +36,8 @@ def tune(
 
     system: a searched one, see ``system_folder``; source, reference: tokenised text, one sentence a line; decoding:
     search settings; settings: of the section ``tuning``; state: a folder for progress, removed when the outputs are
-    written; start: tuned weights of a system with fewer features to start from (else the declared ones). Writes weights
-    (JSON), history (CSV, one row per iteration) and its plot.
+    written. Every system starts from its declared weights. Writes weights (JSON), history (CSV, one row per iteration)
+    and its plot.
     """
     sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
     if not sources:
@@ -50,12 +49,10 @@ def tune(
     feature_set = model.feature_set.with_feature(feature.name) if feature else model.feature_set
 
     search = section_settings("decoding.tuning", decoding)
-    first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
     method = method_for(model, search, sources, references, options, threads, feature)
-    files = [source, reference, *made_of.files(), *([start] if start else [])]
     made_with = [options.as_dict(), decoding, feature_set.names, seed, read_object(system)]
-    kept = State(state, fingerprint(made_with, files))
-    progress = run(method, first.vector(feature_set), seed, kept, threads)
+    kept = State(state, fingerprint(made_with, [source, reference, *made_of.files()]))
+    progress = run(method, Weights.defaults(feature_set).vector(feature_set), seed, kept, threads)
     write_run(feature_set, progress.iterations, history, plot)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
     kept.remove()

@@ -120,12 +120,6 @@ class Inputs:
         """The tuned weights of a system's base."""
         return self.layout.weights(self.systems[wildcards.system]["base"], wildcards.run)
 
-    def first_weights(self, wildcards: Any) -> list[str]:
-        """What tuning a system with features of its own starts from: its base's weights, if the experiment says so."""
-        system = self.systems[wildcards.system]
-        wanted = self.config["tuning"]["start"] == "base" and "base" in system and system["features"]
-        return [self.base_weights(wildcards)] if wanted else []
-
     def seed(self, wildcards: Any) -> int:
         """A seed of its own for every tuning run."""
         return 1000 * self.config["seed"] + int(wildcards.run)
@@ -168,7 +162,7 @@ class Inputs:
         """
         keys = ["restarts", "refinements"]
         if not self.layout.is_rescored(wildcards.system):
-            keys = [key for key in self.config["tuning"] if key not in ("runs", "start")]
+            keys = [key for key in self.config["tuning"] if key != "runs"]
         elif self.layout.rescores_lattices(wildcards.system):
             keys += ["nbest", "iterations", "min_gain", "select"]
         return {key: self.config["tuning"][key] for key in keys}
