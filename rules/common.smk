@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -53,7 +54,7 @@ LEARNING_CURVES = [name for name in FILES.used_networks("attention") if NETWORK_
 SENTENCE_VOCABULARIES = FILES.sentence_vocabularies
 JOINT_INPUTS = {name: settings for name, settings in FILES.joint_inputs.items() if name in RECURRENT}
 RESCORES_LATTICES = [name for name in SYSTEMS if FILES.rescores_lattices(name)]
-RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
+RESCORES_LISTS = [name for name in SYSTEMS if FILES.rescored_candidates(name) == "lists"]
 TRANSLATED, TUNED, SEARCHED = FILES.translated, FILES.tuned, FILES.searched
 EXPORTED = [name for name in SEARCHED if FILES.searched_network(name) is None]
 USES_GPU = int(config["device"] == "cuda")

@@ -24,9 +24,9 @@ rule evaluate:
 
 
 rule compare:
-    """Test every system against the baseline, over all tuning runs."""
+    """Test every system against its control, over all tuning runs."""
     input:
-        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
+        references=lambda wildcards: [INPUTS.raw_text(name, TARGET) for name in FILES.compared[wildcards.set]],
         depends=lambda wildcards: listed_paths(FILES.translations(SYSTEMS, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/significance/{set}.json",
@@ -34,6 +34,8 @@ rule compare:
         "results/{experiment}/logs/compare.{set}.log",
     benchmark:
         "results/{experiment}/benchmarks/evaluation/compare.{set}.tsv"
+    wildcard_constraints:
+        set=one_of(map(re.escape, FILES.compared)),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -41,17 +43,17 @@ rule compare:
     params:
         **step("evaluation.steps:compare"),
         systems=lambda wildcards: FILES.translations(SYSTEMS, wildcards.set),
-        baseline=config["evaluation"]["baseline"],
+        controls={name: FILES.control(name) for name in SYSTEMS},
         settings=SIGNIFICANCE_TEST,
         seed=config["seed"],
     script:
         "../workflow_scripts/run_step.py"
 
 
-rule compare_neighbours:
+use rule compare as compare_neighbours with:
     """Test the systems that stand for the paper's rows against each other, each against the one before."""
     input:
-        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
+        references=lambda wildcards: [INPUTS.raw_text(name, TARGET) for name in FILES.compared[wildcards.set]],
         depends=lambda wildcards: listed_paths(FILES.translations(FILES.paper_rows().values(), wildcards.set)),
     output:
         output="results/{experiment}/evaluation/order/{set}.json",
@@ -59,23 +61,15 @@ rule compare_neighbours:
         "results/{experiment}/logs/compare_neighbours.{set}.log",
     benchmark:
         "results/{experiment}/benchmarks/evaluation/compare_neighbours.{set}.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(2),
     params:
-        **step("evaluation.steps:compare_neighbours"),
         systems=lambda wildcards: FILES.translations(FILES.paper_rows().values(), wildcards.set),
-        settings=SIGNIFICANCE_TEST,
-        seed=config["seed"],
-    script:
-        "../workflow_scripts/run_step.py"
+        controls={after: before for before, after in pairwise(FILES.paper_rows().values())},
 
 
 use rule compare as compare_joint with:
     """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
     input:
-        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
+        references=lambda wildcards: [INPUTS.raw_text(name, TARGET) for name in FILES.compared[wildcards.set]],
         depends=lambda wildcards: listed_paths(FILES.translations(FILES.joint_systems, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/joint/{set}.json",
@@ -85,7 +79,7 @@ use rule compare as compare_joint with:
         "results/{experiment}/benchmarks/evaluation/compare_joint.{set}.tsv"
     params:
         systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),
-        baseline="recurrent",
+        controls={name: "recurrent" for name in FILES.joint_systems if name != "recurrent"},
         settings=SIGNIFICANCE_TEST | {"test": "bootstrap"},
 
 
@@ -93,4 +87,4 @@ rule evaluation:
     """BLEU and significance of every system on every set."""
     input:
         results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
-        results("evaluation/significance/{set}.json", set=SETS),
+        list(FILES.significance().values()),

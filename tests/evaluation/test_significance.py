@@ -8,7 +8,7 @@ from refusals import check_refused
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from neural_smt.evaluation.steps import TESTS, compare, compare_neighbours, corpus_scores, p_value, sentence_statistics
+from neural_smt.evaluation.steps import TESTS, compare, corpus_scores, p_value, sentence_statistics
 from neural_smt.io.files import read_json, read_yaml, write_lines
 
 RATES = {"reference": 0.0, "baseline": 0.3, "similar": 0.28, "better": 0.1}
@@ -82,27 +82,32 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write_lines(Path(name), lines)
 
 
-SYSTEMS = {"baseline": ["baseline", "similar"], "better": ["better"]}
+SYSTEMS = {"baseline": [["baseline"], ["similar"]], "better": [["better"]]}
 
 
 def arguments(test: str, **changes: object) -> dict:
     """The arguments of ``compare``."""
-    given = {"systems": SYSTEMS, "reference": "reference", "seed": 7, "baseline": "baseline"}
+    given = {"systems": SYSTEMS, "references": ["reference"], "seed": 7, "controls": {"better": "baseline"}}
     given |= {"settings": {"test": test, "trials": 500}} | changes
-    return given | {"reference": Path(given["reference"])}
+    return given | {"references": [*map(Path, given["references"])]}
+
+
+def compared(**given: object) -> dict[str, dict]:
+    """What ``compare`` writes."""
+    compare(**given, output=Path("compared.json"))
+    return read_json(Path("compared.json"))
 
 
 def test_compare_writes_one_entry_a_system() -> None:
-    for name in ("one.json", "two.json"):
-        compare(**arguments("approximate_randomisation"), output=Path(name))
-    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+    results = compared(**arguments("approximate_randomisation"))
+    assert results == compared(**arguments("approximate_randomisation"))
     pair, better = [SCORES["baseline"], SCORES["similar"]], SCORES["better"]
     common = {"test": "approximate_randomisation", "trials": 500, "signature": str(METRIC.get_signature())}
+    untested, tested = {"control": None, "delta": 0.0, "p_value": None}, {"control": "baseline", "p_value": 1 / 501}
     expected = {
-        "baseline": {"bleu": pair, "bleu_std": np.std(pair, ddof=1), "delta": 0.0, "p_value": None, "runs": 2},
-        "better": {"bleu": [better], "bleu_std": 0.0, "delta": better - np.mean(pair), "p_value": 1 / 501, "runs": 1},
+        "baseline": {"bleu": pair, "bleu_std": np.std(pair, ddof=1), "runs": 2} | untested,
+        "better": {"bleu": [better], "bleu_std": 0.0, "delta": better - np.mean(pair), "runs": 1} | tested,
     }
-    results = read_json(Path("one.json"))
     assert list(results) == list(expected)
     for name, row in expected.items():
         assert results[name].pop("bleu") == pytest.approx(row["bleu"])
@@ -110,18 +115,21 @@ def test_compare_writes_one_entry_a_system() -> None:
         assert results[name] == pytest.approx(row)
 
 
-def test_neighbours_are_compared_with_each_other() -> None:
-    given = arguments("bootstrap", systems=SYSTEMS | {"again": SYSTEMS["better"]})
-    compare(**given, output=Path("compared.json"))
-    del given["baseline"]
-    compare_neighbours(**given, output=Path("order.json"))
-    better, found = read_json(Path("compared.json"))["better"], read_json(Path("order.json"))
-    first = {"before": "baseline", "after": "better", "delta": better["delta"], "p_value": better["p_value"]}
-    second = {"before": "better", "after": "again", "delta": 0.0, "p_value": 1.0}
-    assert found[0]["delta"] > 1
-    assert found == [pytest.approx(first), second]
-    given |= {"settings": {"test": "t"}, "output": Path("o")}
-    check_refused(["evaluation.test", "'t'"], compare_neighbours, **given)
+def test_every_system_is_compared_with_its_control() -> None:
+    systems, control = SYSTEMS | {"again": SYSTEMS["better"]}, {"again": "better"}
+    found = compared(**arguments("bootstrap", systems=systems, controls={"better": "baseline"} | control))
+    assert (found["again"]["control"], found["again"]["delta"], found["again"]["p_value"]) == ("better", 0.0, 1.0)
+    assert found["better"] == compared(**arguments("bootstrap"))["better"]
+    assert compared(**arguments("bootstrap", systems=systems, controls=control))["better"]["p_value"] is None
+
+
+def test_texts_that_are_compared_together_are_one_text() -> None:
+    systems = {name: [[*run, name] for run in runs] for name, runs in SYSTEMS.items()}
+    found = compared(**arguments("bootstrap", systems=systems, references=["reference", "reference"]))["better"]
+    score = METRIC.corpus_score(2 * TEXTS["better"], [2 * TEXTS["reference"]]).score
+    assert found["bleu_mean"] == pytest.approx(score)
+    wrong = arguments("bootstrap", systems=systems, references=["reference", "short"])
+    check_refused(["120 lines", "short", "119"], compared, **wrong)
 
 
 @pytest.mark.parametrize(("changes", "pieces"), read_yaml(Path(__file__).with_name("refused.yaml")))

@@ -47,9 +47,12 @@ def evaluations(folder: Path, bleu: Mapping[str, Mapping[str, Sequence[float]]])
 
 
 def comparisons(folder: Path, p_values: Mapping[str, Mapping[str, float | None]]) -> dict[str, str]:
-    """Comparisons with the baseline on each set: set -> system -> p."""
+    """Comparisons with the baseline on each set: set -> system -> p, null for a system without control."""
     return {
-        name: written(folder / f"significance.{name}.json", {system: {"p_value": p} for system, p in values.items()})
+        name: written(
+            folder / f"significance.{name}.json",
+            {system: {"p_value": p, "control": p if p is None else "baseline"} for system, p in values.items()},
+        )
         for name, values in p_values.items()
     }
 

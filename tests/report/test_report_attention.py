@@ -30,7 +30,9 @@ def results(bleu: dict[str, float], replaced: tuple[str, ...] = (), **parts: obj
     index = pd.MultiIndex.from_product([bleu, SETS], names=["system", "set"])
     names = index.get_level_values("system")
     scores = pd.DataFrame({"sacrebleu": [bleu[name] for name in names], "label": names, "network": names}, index)
-    scores = scores.assign(sacrebleu_std=None, tokenised=1.0, tokenised_std=None, p_value=None, frequent=None)
+    scores = scores.assign(
+        sacrebleu_std=None, tokenised=1.0, tokenised_std=None, p_value=None, p_tests=None, frequent=None
+    )
     scores = scores.assign(vocabulary="", replace_unknown=names.isin(replaced), **dict.fromkeys(mi2016.TOOK, np.nan))
     coverage = pd.DataFrame([held(parts, 10, 0.95) for parts in ("V^D", "V^P + V^D + V^T")])
     trainings = pd.DataFrame([], columns=["parameters", *TRAINING_FIGURES], dtype=float)

@@ -32,9 +32,9 @@ def test_an_order_that_holds_needs_no_reason(
 
 def test_verdicts(tmp_path: Path) -> None:
     paper = load_paper("cho2014.yaml").rows().set_index("system")
-    step = {"before": "c", "after": "d", "delta": 0.3, "p_value": 0.01}
+    step = {"control": "c", "delta": 0.3, "p_value": 0.01}
     for name, further in {"dev": {}, "test": {}, "other": {"delta": 0.0, "p_value": 1.0}}.items():
-        write_json(tmp_path / name, [step | further])
+        write_json(tmp_path / name, {"d": step | further})
     order = {name: tmp_path / name for name in ("dev", "test", "other")}
     steps = read_steps(paper, order, {"cslm_rnn": "c", "cslm_rnn_wp": "d"}, dev="dev")
     # On its test set the paper lost by the word penalty.

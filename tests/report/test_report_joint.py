@@ -6,24 +6,54 @@ import pandas as pd
 
 from neural_smt.io.files import read_lines
 from neural_smt.report.auli2013 import Results, orders, write_joint_page
-from neural_smt.report.papers import load_paper
+
+SYSTEMS = ["baseline", "control", "recurrent", "recurrent_small", "recurrent_large", "sent_lsa_80", "sent_lsa_240"]
+SYSTEMS += [f"ww_rnn_{window}" for window in ("n5", "p5n5", "p3", "c5")] + ["ww_lsa_n5", "ww_lsa_p3"]
+SYSTEMS += [f"oracle_{dimensions}" for dimensions in (40, 80, 160, 240)] + ["proj_lsa_40", "proj_lsa_80"]
 
 
-def test_every_row_of_the_paper_has_a_system_of_its_own() -> None:
-    paper = load_paper("auli2013.yaml")
-    rows = {name: [row[1] for row in table["rows"]] for name, table in paper.tables.items()}
-    assert rows["2"] == ["baseline", "recurrent_small", "recurrent"]
-    assert rows["7"] == ["baseline", "recurrent", *(f"oracle_{size}" for size in (40, 80, 160, 240))]
-    assert rows["8"] == ["baseline", "recurrent", "proj_lsa_40", "proj_lsa_80"]
-    without = {name.replace("forward", "channel") for name in rows["6"]}
-    assert sorted(paper.systems) == sorted(without.union(*rows.values())), "each once"
-
-
-def results(perplexities: dict[str, float]) -> Results:
+def results(perplexities: dict[str, float], languages: tuple[str, str] = ("fr", "en"), **columns: float) -> Results:
     index = pd.MultiIndex.from_product([perplexities, ["test"]], names=["system", "set"])
     systems = pd.DataFrame({"perplexity": perplexities.values()}, index)
-    systems = systems.assign(sacrebleu=1.0, sacrebleu_std=None, seconds=None, p_value=None)
-    return Results(systems, {})
+    others = dict.fromkeys(("sacrebleu_std", "seconds", "p_value", "p_tests", "p_target")) | {
+        "sacrebleu": 1.0,
+        "runs": 1,
+    }
+    return Results(systems.assign(**others | columns), {}, languages)
+
+
+def shown(found: Results, folder: Path) -> dict[str, list[list[str]]]:
+    """The cells of the rows of each table of the page, by its heading."""
+    write_joint_page(folder / "page.md", found, "None")
+    tables: dict[str, list[list[str]]] = {}
+    for line in read_lines(folder / "page.md"):
+        if line.startswith("## "):
+            rows = tables[line.removeprefix("## ").partition(":")[0]] = []
+        elif line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return {name: rows[2:] for name, rows in tables.items()}
+
+
+def test_every_row_shows_the_system_that_it_names(tmp_path: Path) -> None:
+    """The perplexity of a system, which no two share, says which one stands in a row."""
+    numbers = {name: float(number) for number, name in enumerate(SYSTEMS, start=1)}
+    tables = shown(results(numbers), tmp_path)
+    assert not {"Table 3", "Table 4"} & tables.keys(), "they are of other languages"
+    in_rows = {name: [SYSTEMS[int(float(row[5])) - 1] for row in tables[f"Table {name}"]] for name in "578"}
+    size = [SYSTEMS[int(float(row[4])) - 1] for row in tables["Table 2"]]
+    assert size == ["baseline", "control", "recurrent_small", "recurrent_large"]
+    assert in_rows["5"] == ["baseline", "control", "recurrent", *SYSTEMS[5:13]]
+    assert in_rows["7"] == ["baseline", "control", "recurrent", *SYSTEMS[13:17]]
+    assert in_rows["8"] == ["baseline", "control", "recurrent", *SYSTEMS[17:]]
+    assert [row[1] for row in tables["Table 5"]][:3] == ["24.3", "", "25.1"]
+
+
+def test_german_has_tables_of_its_own(tmp_path: Path) -> None:
+    numbers = {"baseline": 1.0, "control": 2.0, "recurrent_small": 3.0, "recurrent": 4.0}
+    for languages, name, paper in (("de", "en"), "Table 3", "20.5"), (("en", "de"), "Table 4", "15.5"):
+        tables = shown(results(numbers, languages), tmp_path)
+        assert [float(row[4]) for row in tables[name]] == [1, 2, 3, 4], "the whole text in place of 50m words"
+        assert tables[name][-1][2] == paper and "Table 2" not in tables
 
 
 def test_perplexities_in_another_order_are_named() -> None:

@@ -10,7 +10,6 @@ standard deviation.
 import logging
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -129,50 +128,41 @@ def p_value(test: str, baseline: np.ndarray, system: np.ndarray, trials: int, ge
 
 
 def compare(
-    *, systems: dict[str, list[str]], reference: Path, baseline: str, settings: dict[str, Any], seed: int, output: Path
+    *,
+    systems: dict[str, list[list[str]]],
+    references: list[Path],
+    controls: dict[str, str | None],
+    settings: dict[str, Any],
+    seed: int,
+    output: Path,
 ) -> None:
-    """Test every system's BLEU against the baseline's, over all tuning runs.
+    """Test the BLEU of systems against that of their controls, over all tuning runs.
 
-    ``systems`` maps each system to the detokenised translations of its runs, ``reference`` is raw text.
-    ``settings``: ``test`` (``approximate_randomisation`` or ``bootstrap``) and ``trials``. Writes, per system, the
-    BLEU of each run, mean and (sample) standard deviation over runs, the difference of the mean to the baseline's
-    and its p-value (null for the baseline itself).
+    systems: system -> for each of its runs the detokenised translations of the texts, a file for each; references: raw
+    text of each, taken together; controls: system -> the one that it is tested against, none for
+    one that is not; settings: ``test`` (``approximate_randomisation`` or ``bootstrap``) and ``trials``. Writes, per
+    system, the BLEU of each run, mean and (sample) standard deviation over runs, its control, the difference of the
+    means and its p-value (null without a control).
     """
-    if baseline not in systems:
-        raise UserError(f"setting evaluation.baseline: {baseline!r} is no system; use one of {', '.join(systems)}")
-    results, runs = {}, _Runs(systems, reference, settings, seed)
+    results, runs = {}, _Runs(systems, references, settings, seed)
     for name, scores in runs.scores.items():
-        p_value = None if name == baseline else runs.p_value(baseline, name)
+        control, mean = controls.get(name), float(scores.mean())
+        if control is not None and control not in systems:
+            raise UserError(f"the control {control!r} of {name!r} is no system; use one of {', '.join(systems)}")
         results[name] = {
             "bleu": scores.tolist(),
-            "bleu_mean": float(scores.mean()),
+            "bleu_mean": mean,
             "bleu_std": float(scores.std(ddof=1)) if len(scores) > 1 else 0.0,
             "runs": len(scores),
-            "delta": float(scores.mean() - runs.scores[baseline].mean()),
-            "p_value": p_value,
+            "control": control,
+            "delta": mean - float(runs.scores[control].mean()) if control else 0.0,
+            "p_value": runs.p_value(control, name) if control else None,
             "test": runs.settings.test,
             "trials": runs.settings.trials,
             "signature": str(runs.metric.get_signature()),
         }
-        log.info("%s: BLEU %.2f, p %s", name, results[name]["bleu_mean"], p_value)
+        log.info("%s: BLEU %.2f, p %s", name, mean, results[name]["p_value"])
     write_json(output, results)
-
-
-def compare_neighbours(
-    *, systems: dict[str, list[str]], reference: Path, settings: dict[str, Any], seed: int, output: Path
-) -> None:
-    """Test each system's BLEU against that of the system before it, over all tuning runs.
-
-    Arguments as in ``compare``. Writes a list with, for every system but the first: ``before``, ``after``, the
-    difference of their mean BLEU over runs, and its p-value.
-    """
-    steps, runs = [], _Runs(systems, reference, settings, seed)
-    for before, after in pairwise(systems):
-        means = [float(runs.scores[name].mean()) for name in (before, after)]
-        p_value = runs.p_value(before, after)
-        steps.append({"before": before, "after": after, "delta": means[1] - means[0], "p_value": p_value})
-        log.info("%s after %s: BLEU %+.2f, p %.4f", after, before, means[1] - means[0], p_value)
-    write_json(output, steps)
 
 
 class _Runs:
@@ -180,13 +170,16 @@ class _Runs:
     that compares them.
     """
 
-    def __init__(self, systems: dict[str, list[str]], reference: Path, settings: dict[str, Any], seed: int):
+    def __init__(
+        self, systems: dict[str, list[list[str]]], references: list[Path], settings: dict[str, Any], seed: int
+    ):
         self.settings, self.seed, self.metric = section_settings("evaluation", settings), seed, BLEU()
         self.statistics = {}
-        for name, paths in systems.items():
-            if not paths:
+        for name, own in systems.items():
+            if not own:
                 raise UserError(f"system {name!r} has no translations to compare; set tuning.runs to at least 1")
-            self.statistics[name] = np.stack([self._count(Path(path), reference) for path in paths])
+            counts = [[*map(self._count, map(Path, paths), references)] for paths in own]
+            self.statistics[name] = np.stack([*map(np.concatenate, counts)])
         self.scores = {name: corpus_scores(rows.sum(axis=1)) for name, rows in self.statistics.items()}
 
     def _count(self, path: Path, reference: Path) -> np.ndarray:

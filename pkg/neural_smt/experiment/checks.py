@@ -30,6 +30,8 @@ def check_experiment(experiment: Systems) -> None:
     for name, system in experiment.systems.items():
         _check_searched(experiment, name)
         _check_rescored(experiment, name)
+        if "control" in system:
+            _check_known(f"systems.{name}.control", "system", system["control"], experiment.systems)
         _check_data(experiment, name)
         if system.get("translate"):
             _check_translation(experiment, name)
@@ -126,6 +128,11 @@ def _check_rescored(experiment: Systems, name: str) -> None:
     if base and base not in experiment.searched:
         state = "rescored" if experiment.is_rescored(base) else "an attention network"
         raise UserError(f"systems.{name}.base: '{base}' is not searched but {state}; name another base")
+    if rescored and network is None and system["rescoring"]["candidates"] == "nbest":
+        raise UserError(
+            f"systems.{name}.rescoring.candidates: lists drawn from lattices are for a network to score; without one "
+            "take lattice or lists"
+        )
     if kind and kind in experiment.feature_groups(name):
         raise UserError(f"systems.{name}.rescore: the {kind} feature of '{base}' would stand twice; name another base")
     if experiment.rescores_lattices(name) and "recurrent" in experiment.feature_groups(name):

@@ -16,6 +16,9 @@ from neural_smt.experiment.systems import SEARCH_KINDS, Systems
 TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
 """Where the folder of a phrase table lies among the results of its data."""
 
+TESTS = "all.tests"
+"""All test sets taken together, among the names of what systems are compared on."""
+
 
 class Layout(Systems):
     """The files of an experiment, given its complete configuration."""
@@ -56,6 +59,12 @@ class Layout(Systems):
     def sets(self) -> list[str]:
         """The dev set and the test sets."""
         return [self.config["corpus"]["dev"], *self.config["corpus"]["test"]]
+
+    @property
+    def compared(self) -> dict[str, list[str]]:
+        """What systems are compared on, with its texts: each set, and where there are several test sets all of them."""
+        tests = self.sets[1:]
+        return {name: [name] for name in self.sets} | ({TESTS: tests} if len(tests) > 1 else {})
 
     def text(self, name: str, language: str) -> str:
         """One side of the training text (``train``) or of a set."""

@@ -163,8 +163,17 @@ class Systems:
 
     def is_rescored(self, name: str) -> bool:
         """Whether a system chooses among what its base found, and is not searched itself."""
-        system = self.systems[name]
-        return bool(system.get("rescore") or system.get("rescoring", {}).get("drop_features"))
+        own = self.systems[name].get("rescoring", {})
+        chosen = own.get("candidates", "auto") != "auto" or own.get("drop_features")
+        return bool(self.rescoring_network(name) or chosen)
+
+    def control(self, name: str) -> str | None:
+        """The system that a system is tested against: its own, or for one that is not rescored the baseline of the
+        evaluation; None for the baseline, and for a system that is rescored and names none: there is no p-value then.
+        """
+        usual = None if self.is_rescored(name) else self.config["evaluation"]["baseline"]
+        control = self.systems[name].get("control", usual)
+        return None if control == name else control
 
     def rescored_candidates(self, name: str) -> str | None:
         """What a system chooses among: ``lists`` of its base's search, its ``lattice``s, or ``nbest`` lists drawn from

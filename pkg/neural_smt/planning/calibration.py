@@ -227,4 +227,4 @@ def _loop(run: Run, key: str) -> tuple[str, int]:
     system, most = run.config["systems"].get(name), run.config["tuning"]["iterations"]
     if system is None or Systems(run.config).rescores_lattices(name):
         return "choosing" if system else "", most
-    return ("tuning", most) if not system.get("rescore") else ("", 0)
+    return ("", 0) if Systems(run.config).is_rescored(name) else ("tuning", most)

@@ -7,24 +7,28 @@ from typing import Any, ClassVar, cast
 
 import pandas as pd
 
+from neural_smt.io.files import read_object
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
 from neural_smt.report.comparison import Comparison, Pairs, compare_orders, means_of_runs, write_numbers
 from neural_smt.report.networks import of_sets
 from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
-from neural_smt.report.scores import Scores, read_scores
+from neural_smt.report.scores import Scores, p_value_text, read_scores
 
 PAPER = load_paper("auli2013.yaml")
 
 SYSTEM_TABLES = [name for name in PAPER.tables if name not in ("1", "6")]
-"""Tables with a system in each row."""
+"""Tables with a system in each row, and none of other kinds of numbers."""
 
 TARGET_ONLY = "recurrent"
 """The system that others are tested against: the recurrent language model of target words alone, on lattices, k = 1."""
 
-FAMILIAR = ("baseline", TARGET_ONLY)
+FAMILIAR = ("baseline", "control", TARGET_ONLY)
 """Rows that other rows are set beside: no table is shown for them alone."""
+
+PERPLEXITIES = ("perplexity", "here_perplexity")
+"""The paper's and ours: columns that tables without any do not have."""
 
 CHOICE = {"seconds_per_sentence": "seconds", "mean_recurrent": "log_probability"}
 """Figures of choosing among candidates, and the columns that they become."""
@@ -34,14 +38,21 @@ CHOICE = {"seconds_per_sentence": "seconds", "mean_recurrent": "log_probability"
 class Results(Comparison):
     """What the tables are made of.
 
-    systems: ``p_value`` is that of the paired bootstrap test against target-only; further columns are ``perplexity`` of
-    the system's network (of the n-gram model for the baseline), ``seconds`` a sentence to choose among candidates (for
-    the baseline to search), ``log_probability``, mean ln p of the chosen translations under the recurrent model.
-    oracles: set -> candidates -> oracle BLEU.
+    systems: further columns are ``p_target``, of the paired bootstrap test against target-only over all test sets,
+    ``perplexity`` of the system's network (of the n-gram model for the baseline), ``seconds`` a sentence to choose
+    among candidates (for the baseline to search), ``log_probability``, mean ln p of the chosen translations under the
+    recurrent model. oracles: set -> candidates -> oracle BLEU; languages: of source and target.
     """
 
     paper: ClassVar[Paper] = PAPER
     oracles: Mapping[str, Mapping[str, float]]
+    languages: Sequence[str]
+
+    @property
+    def tables(self) -> list[str]:
+        """``SYSTEM_TABLES`` of these languages."""
+        own = list(self.languages)
+        return [name for name in SYSTEM_TABLES if PAPER.tables[name].get("languages", own) == own]
 
     @property
     def candidates(self) -> pd.DataFrame:
@@ -53,7 +64,7 @@ class Results(Comparison):
 def write_joint_tables(
     *, files: dict[str, Any], csv_output: Path, markdown_output: Path, plot: Path, remarks: str = "", title: str = ""
 ) -> None:
-    """Write an experiment beside Tables 1, 2 and 5 to 8 of Auli et al. (2013), and draw its Figure 3.
+    """Write an experiment beside Tables 1 to 8 of Auli et al. (2013), and draw its Figure 3.
 
     files: arguments of ``read_results``; remarks: Markdown.
     """
@@ -66,14 +77,16 @@ def write_joint_tables(
 def read_results(
     scores: Scores,
     significance: Mapping[str, str],
+    target_only: str | None,
     perplexities: Mapping[str, str],
     choices: Mapping[str, Mapping[str, Sequence[str]]],
     searches: Mapping[str, Sequence[str]],
     oracles: Mapping[str, str],
+    languages: Sequence[str],
 ) -> Results:
     """Read the files of an experiment.
 
-    scores: as in ``read_scores``; significance: set -> what ``compare`` wrote with target-only as its baseline;
+    scores, significance: as in ``read_scores``; target_only: what ``compare`` wrote with target-only as the control;
     perplexities: system -> what ``measure_network`` wrote of its network; choices: system -> set -> what
     ``rescore_lattices`` wrote, one file per run; searches: set -> what ``decode_lattices`` wrote; oracles: set -> the
     table of ``measure_oracles``.
@@ -84,7 +97,10 @@ def read_results(
     found = read_scores(scores, significance).join(chosen)
     known = {(system, name): own["network"] for system, sets in measured.items() for name, own in sets.items()}
     found["perplexity"] = pd.Series([known.get(place) for place in found.index], found.index, dtype=float)
-    return Results(found, {name: _read_oracles(Path(path)) for name, path in oracles.items()})
+    tested = {} if target_only is None else read_object(Path(target_only))
+    values = [tested.get(system, {}).get("p_value") for system, _ in found.index]
+    found["p_target"] = pd.Series(values, found.index, dtype=float)
+    return Results(found, {name: _read_oracles(Path(path)) for name, path in oracles.items()}, languages)
 
 
 def _read_oracles(path: Path) -> dict[str, float]:
@@ -103,9 +119,10 @@ def write_joint_page(path: Path, results: Results, title: str, remarks: str = ""
         "auli2013.md",
         title=title,
         set=results.sets[-1],
+        runs=int(results.systems["runs"].max()),
         candidates=results.shown(results.candidates, "candidates") if len(results.candidates) > 1 else "",
         seconds={system: seconds.get(system) for system in ("baseline", TARGET_ONLY, "nbest_1000")},
-        tables={name: _systems_table(results, name) for name in SYSTEM_TABLES},
+        tables={name: _systems_table(results, name) for name in results.tables},
         paper=PAPER,
         orders=known,
         failing=failing,
@@ -121,15 +138,17 @@ def _systems_table(results: Results, name: str) -> str:
         return ""
     if rows["test"].isna().all():
         rows = rows.drop(columns=["dev", "test", "perplexity"])
-    if rows["here_perplexity"].isna().all():
-        rows = rows.drop(columns="here_perplexity")
-    return results.shown(rows, "systems")
+    rows = rows.drop(columns=[name for name in PERPLEXITIES if name in rows and rows[name].isna().all()])
+    return results.shown(rows.assign(p_target=[*map(p_value_text, rows["here_p_target"])]), "systems")
 
 
 def _channel_table(results: Results) -> str:
     rows = PAPER.rows("6")
     rows = rows[rows[["forward_system", "both_system"]].isin(results.test.index).any(axis=1)]
     here = {f"here_{name}": rows[f"{name}_system"].map(results.test_mean) for name in ("forward", "both")}
+    p_values = results.test["p_tests"].to_dict()
+    for name in ("forward", "both"):
+        here[f"p_{name}"] = rows[f"{name}_system"].map(p_values).map(p_value_text)
     return results.shown(rows.assign(**here), "channel")
 
 
@@ -143,7 +162,7 @@ def orders(results: Results) -> tuple[Pairs, Pairs]:
 def all_numbers(results: Results) -> Iterator[pd.DataFrame]:
     """Every number of every table beside the paper's."""
     yield results.numbers(results.candidates, "candidates")
-    for name in SYSTEM_TABLES:
+    for name in results.tables:
         found = results.numbers(results.beside_on_sets(results.rows(name)), "systems", name)
         yield found[(found["quantity"] == "bleu") | (found["set"] == results.sets[-1])]
     channel = PAPER.rows("6").assign(set="tests")

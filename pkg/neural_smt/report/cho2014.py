@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import MAKE_AGAIN, read_json, read_object
+from neural_smt.io.files import read_object
 from neural_smt.io.tables import formatted, markdown, read_frame, readable, table, texts, write_frame
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report.pages import read_columns, write_page
@@ -41,7 +41,7 @@ def write_cho2014_table(
     """Write the experiment beside Table 1 of Cho et al. (2014), with what may explain a different order of
     systems.
 
-    rows: row of the paper -> system; scores: as in write_table; order: files of compare_neighbours, one for each of
+    rows: row of the paper -> system; scores: as in write_table; order: files of ``read_steps``, one for each of
     ``sets``, of which the first is the one that weights are tuned on; networks: the CSV of write_networks_table;
     phrase_table, target_vocabulary, target_shortlist: of which rows with words outside the shortlist are
     counted; perplexity: what `measure_network` wrote; remarks: Markdown.
@@ -80,16 +80,16 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
     Columns: ``set``, ``after``, ``before`` (rows of the paper), ``step`` (their names), ``paper`` and ``difference``
     (in BLEU), ``p_value``, ``p`` (its text), ``holds`` (``yes`` where ours has the paper's direction), ``verdict`` (the
     same in words), ``dev`` (whether the set is the development set). paper: rows of Table 1; order: set -> what
-    ``compare_neighbours`` wrote; rows: row of the paper -> system, in the paper's order; dev: the development set,
-    compared with the paper's; all others are compared with its test set.
+    ``compare`` wrote of each row and the one before; rows: row of the paper -> system, in the paper's order; dev: the
+    development set, compared with the paper's; all others are compared with its test set.
     """
     columns = ["set", "after", "before", "step", "paper", "difference", "p_value", "dev"]
     steps = []
     for name, path in order.items():
-        compared = _compared(Path(path))
+        compared = read_object(Path(path))
         for before, after in pairwise(rows):
-            found = compared.get((rows[before], rows[after]))
-            if found is None:
+            found = compared.get(rows[after], {})
+            if found.get("control") != rows[before]:
                 raise UserError(f"{path}: does not compare {rows[after]} with {rows[before]}; run its step again")
             labels, bleu = paper["label"], paper["dev" if name == dev else "test"]
             step, gain = f"{labels[before]} → {labels[after]}", bleu[after] - bleu[before]
@@ -97,14 +97,6 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
     frame = pd.DataFrame(steps, columns=columns)
     steps_of = frame.assign(holds=(frame["difference"] * frame["paper"] > 0).map({True: "yes", False: "no"}))
     return steps_of.assign(p=steps_of["p_value"].map(p_value_text), verdict=verdicts(steps_of))
-
-
-def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """What ``compare_neighbours`` wrote, by the systems before and after a step."""
-    try:
-        return {(step["before"], step["after"]): step for step in read_json(path)}
-    except (TypeError, KeyError):
-        raise UserError(f"{path}: no comparisons of neighbouring rows; {MAKE_AGAIN}") from None
 
 
 def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:

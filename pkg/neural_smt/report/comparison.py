@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import pandas as pd
 
 from neural_smt.io.files import read_object
 from neural_smt.io.tables import formatted, markdown, table, texts, write_frame
-from neural_smt.report.papers import Paper
+from neural_smt.report.papers import Paper, listed
 from neural_smt.report.scores import PLACE, p_value_text, score_texts, set_names
 
 NUMBERS = ["table", "row", "system", "set", "quantity", "paper", "here"]
@@ -49,9 +49,12 @@ class Comparison:
         return fmean(self.bleu(system, name) for name in self.sets[1:] or self.sets)
 
     def rows(self, name: str) -> pd.DataFrame:
-        """The rows of one of the paper's tables that have a system."""
+        """The rows of one of the paper's tables that have a system, the first that there is of those that they name."""
         found = self.paper.rows(name)
-        return found[found["system"].isin(self.test.index)]
+        found["system"] = [
+            next((one for one in listed(named) if one in self.test.index), "") for named in found["system"]
+        ]
+        return found[found["system"] != ""]
 
     def beside(self, rows: pd.DataFrame, name: str) -> pd.DataFrame:
         """Rows of the paper with our figures of a set as columns ``here_...``, and its name as ``set``."""
@@ -66,14 +69,15 @@ class Comparison:
     def shown(self, rows: pd.DataFrame, layout: str, left: int = 1) -> str:
         """A table in Markdown as one of the paper's ``layouts`` says, without columns that ``rows`` do not have.
 
-        Besides those of ``rows`` with a ``system`` there are ``bleu:SET`` and, of test sets, ``p:SET``. left: how many
-        columns hold text.
+        Besides those of ``rows`` with a ``system`` there are ``bleu:SET``, ``p`` over all test sets against the
+        system's control and, of several test sets, their ``mean``. left: how many columns hold text.
         """
         if "system" in rows:
             systems = list(rows["system"])
-            p_values = {name: self.systems["p_value"].xs(name, level="set")[systems] for name in self.sets[1:]}
-            further = {f"bleu:{name}": score_texts(self.systems, systems, name) for name in self.sets}
-            further |= {f"p:{name}": [*map(p_value_text, values)] for name, values in p_values.items()}
+            further: dict[str, Any] = {f"bleu:{name}": score_texts(self.systems, systems, name) for name in self.sets}
+            further["p"] = [*map(p_value_text, self.test["p_tests"][systems])]
+            if len(self.sets) > 2:
+                further["mean"] = [*map(self.test_mean, systems)]
             rows = rows.assign(**further)
         columns: dict[tuple[str, str], Iterable[str]] = {}
         for heading, column, *number_format in self.paper.facts["layouts"][layout]:

@@ -69,17 +69,19 @@ class ReportFiles(Layout):
         """Evaluation files: system -> set -> one per run; of all systems if none are given."""
         return self.measured("evaluation", self.systems if systems is None else systems)
 
-    def translations(self, systems: Iterable[str], name: str) -> dict[str, list[str]]:
-        """Detokenised translations of a set: system -> one per run."""
-        return {system: self.of_runs("evaluation", system, f"{name}.txt") for system in systems}
+    def translations(self, systems: Iterable[str], name: str) -> dict[str, list[list[str]]]:
+        """Detokenised translations of what systems are compared on: system -> for each run a file of each text."""
+        names = [f"{text}.txt" for text in self.compared[name]]
+        found = {system: [self.of_runs("evaluation", system, text) for text in names] for system in systems}
+        return {system: [list(run) for run in zip(*texts, strict=True)] for system, texts in found.items()}
 
     def first_translations(self, name: str) -> dict[str, str]:
         """Detokenised translations of a set by the first run: system -> file."""
-        return {system: first for system, (first, *_) in self.translations(self.systems, name).items()}
+        return {system: runs[0][0] for system, runs in self.translations(self.systems, name).items()}
 
     def significance(self) -> dict[str, str]:
-        """Comparisons with the baseline: set -> file."""
-        return self.of_sets("evaluation/significance/{set}.json")
+        """Comparisons with controls: what systems are compared on -> file."""
+        return {name: f"{self.folder}/evaluation/significance/{name}.json" for name in self.compared}
 
     def histories(self) -> dict[str, list[str]]:
         """Tuning histories: system -> one per run."""
@@ -129,7 +131,8 @@ class ReportFiles(Layout):
         perplexity = f"{self.folder}/training/{{}}/perplexity.json"
         return {
             "scores": self.scores([name for name in self.systems if name in self.joint_systems]),
-            "significance": self.of_sets("evaluation/joint/{set}.json") if tested else {},
+            "significance": self.significance(),
+            "target_only": f"{self.folder}/evaluation/joint/{[*self.compared][-1]}.json" if tested else None,
             "perplexities": {name: perplexity.format(network) for name, network in networks.items() if network},
             "choices": self.measured("decoding", chosen),
             "searches": {
@@ -137,6 +140,7 @@ class ReportFiles(Layout):
                 for name in self.sets
             },
             "oracles": self.of_sets(f"decoding/{base[0]}/run1/{{set}}.oracles.csv") if base else {},
+            "languages": [self.source, self.target],
         }
 
     def classes(self) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,9 @@ COLUMNS = ("label", "system", "dev", "test", "perplexity")
 
 
 class Paper(NamedTuple):
-    """tables: name -> ``title``, ``note``, ``columns`` and ``rows`` as the file has them; facts: its other entries."""
+    """tables: name -> ``title``, ``note``, ``columns``, ``rows`` and, of a table for one pair of languages alone,
+    ``languages``, as the file has them; facts: its other entries.
+    """
 
     tables: dict[str, dict[str, Any]]
     facts: dict[str, Any]
@@ -40,8 +42,13 @@ class Paper(NamedTuple):
         names = []
         for table in self.tables.values():
             places = [place for place, column in enumerate(table.get("columns", COLUMNS)) if column.endswith("system")]
-            names += [row[place] for row in table["rows"] for place in places]
+            names += [name for row in table["rows"] for place in places for name in listed(row[place])]
         return list(dict.fromkeys(names))
+
+
+def listed(names: str | list[str]) -> list[str]:
+    """The systems that can stand for a row, the best one first."""
+    return [names] if isinstance(names, str) else names
 
 
 @cache

@@ -49,10 +49,11 @@ def read_runs(scores: Scores) -> pd.DataFrame:
 
 def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -> pd.DataFrame:
     """A row for each system and set (the index), in the order of ``scores``: means over runs and sample standard
-    deviations (``<column>_std``, NaN for one run) of ``sacrebleu`` and ``tokenised``, ``runs``, ``signature`` and
-    ``p_value`` against the baseline (NaN where there is none).
+    deviations (``<column>_std``, NaN for one run) of ``sacrebleu`` and ``tokenised``, ``runs``, ``signature``,
+    ``control``, what the system is tested against (empty for nothing), ``p_value`` of that and ``p_tests``, the same of
+    all test sets (NaN where there is none).
 
-    significance: set -> the file of the comparison with the baseline.
+    significance: what systems are compared on -> the file of the comparison; the last one is of all test sets.
     """
     compared = {name: read_object(Path(path)) for name, path in (significance or {}).items()}
     groups = read_runs(scores).groupby(PLACE, sort=False)
@@ -64,8 +65,13 @@ def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -
         runs=("sacrebleu", "size"),
         signature=("signature", "first"),
     )
-    p_values = [compared[name][system]["p_value"] if name in compared else None for system, name in found.index]
-    return found.assign(p_value=pd.Series(p_values, found.index, dtype=float))
+    last = next(reversed(compared), "")
+    columns = {}
+    for column, names in (("p_value", list(found.index)), ("p_tests", [(system, last) for system, _ in found.index])):
+        values = [compared[name][system]["p_value"] if name in compared else None for system, name in names]
+        columns[column] = pd.Series(values, found.index, dtype=float)
+    controls = [(compared[last][system].get("control") if last else None) or "" for system, _ in found.index]
+    return found.assign(**columns, control=pd.Series(controls, found.index, dtype=object))
 
 
 def spread(values: Sequence[float]) -> float:
@@ -98,14 +104,17 @@ def p_value_text(value: float | None) -> str:
 
 
 def systems_table(scores: pd.DataFrame, facts: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The table of systems as CSV holds it: a row for each; numbers of runs, five columns per set, the signature.
+    """The table of systems as CSV holds it: a row for each; numbers of runs, five columns per set, ``p:tests`` of all
+    test sets where there are several, the signature, the control.
 
     facts: further columns of each system (the index), which stand after its name.
     """
     found: dict[str, Any] = {name: scores.xs(name, level="set") for name in set_names(scores)}
     parts = [formatted(own[list(FORMATS)], FORMATS).add_prefix(f"{name}:") for name, own in found.items()]
     of_runs, further = next(iter(found.values())), [] if facts is None else [facts]
-    wide = pd.concat([*further, of_runs["runs"], *parts, of_runs["signature"]], axis=1)
+    if len(found) > 2:
+        parts.append(formatted(of_runs[["p_tests"]], {"p_tests": ".6f"}).set_axis(["p:tests"], axis=1))
+    wide = pd.concat([*further, of_runs["runs"], *parts, of_runs[["signature", "control"]]], axis=1)
     return wide.rename_axis("system").reset_index()
 
 
@@ -119,23 +128,24 @@ def write_table(
     labels: dict[str, str] | None = None,
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Write the table of systems: BLEU on every set, mean and spread over runs, p against the baseline.
+    """Write the table of systems: BLEU on every set, mean and spread over runs, p against the control.
 
-    scores: system -> set -> evaluation files of its runs; significance: set -> file of the comparison with the
-    baseline; labels: system -> its name in the table (the system itself where none is given); data: of the table of
-    what systems are built from, arguments of ``read_facts`` for each system in it.
+    scores: system -> set -> evaluation files of its runs; significance: as in ``read_scores``; labels: system -> its
+    name in the table (the system itself where none is given); data: of the table of what systems are built from,
+    arguments of ``read_facts`` for each system in it.
     """
     facts = None
     if data:
         facts = rounded(pd.DataFrame({system: read_facts(**files) for system, files in data.items()}).T, DATA)
         scores = {system: scores[system] for system in data}
-    found = systems_table(read_scores(scores, significance), facts).replace({"system": labels or {}})
+    names = dict.fromkeys(("system", "control"), labels or {})
+    found = systems_table(read_scores(scores, significance), facts).replace(names)
     write_frame(csv_output, found)
     wide = shown(found)
     if data:
         wide = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
     template = "data.md" if data else "table1.md"
-    values = {"title": title, "table": markdown(wide), "runs": runs(found), "result": result(found)}
+    values = {"title": title, "table": markdown(wide), "notes": notes(found), "result": result(found)}
     write_page(markdown_output, template, **values)
 
 
@@ -160,13 +170,16 @@ def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> d
 def shown(found: pd.DataFrame) -> pd.DataFrame:
     """A table of systems (as CSV holds it) as readers see it: name, then three columns per set.
 
-    The three are sacreBLEU with its spread, tokenised BLEU with its spread, and p with its mark.
+    The three are sacreBLEU with its spread, tokenised BLEU with its spread, and p with its mark; that of all test sets
+    comes last.
     """
     columns: list[tuple[str, Iterable[str]]] = [("System", found["system"])]
     for name in sets_of(found):
         for heading, column in ((f"{name}: sacreBLEU", "sacrebleu"), ("tokens", "tokenised")):
             columns.append((heading, with_spread(found[f"{name}:{column}"], found[f"{name}:{column}_std"])))
         columns.append(("p", found[f"{name}:p_value"].map(with_mark)))
+    if "p:tests" in found:
+        columns.append(("All test sets: p", found["p:tests"].map(with_mark)))
     return table(*columns)
 
 
@@ -183,9 +196,14 @@ def with_mark(p_value: str) -> str:
     return f"{p_value_text(float(p_value))} {mark:<3}"
 
 
-def runs(found: pd.DataFrame) -> dict[str, int | str]:
-    """What the notes below a table of systems name."""
-    return {"count": int(found["runs"][0]), "signature": found["signature"][0]}
+def notes(found: pd.DataFrame) -> dict[str, Any]:
+    """What the notes below a table of systems name: runs, sacreBLEU's signature, the control of most systems, and
+    system -> control of the others that have one or lack it.
+    """
+    usual = found["control"][found["control"] != ""].mode().get(0, "")
+    other = found[(found["control"] != usual) & (found["system"] != usual)]
+    controls = dict(zip(other["system"], other["control"].replace("", "none"), strict=True))
+    return {"runs": int(found["runs"][0]), "signature": found["signature"][0], "usual": usual, "controls": controls}
 
 
 def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
@@ -206,15 +224,17 @@ def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
 
 def print_table(*, table: Path) -> None:
     """Print a table of systems (the CSV that write_table makes) to the terminal."""
-    found = read_frame(table, "system runs signature", advice="give a table of systems, as the report stage writes it")
+    found = read_frame(
+        table, "system runs signature control", advice="give a table of systems, as the report stage writes it"
+    )
     wide = shown(found)
-    sets = [text for name in sets_of(found) for text in (name, name, name)]
+    sets = [text for name in sets_of(found) for text in (name, name, name)] + ["All test sets"] * ("p:tests" in found)
     headings = [heading.rpartition(": ")[2] for heading in wide.columns]
     wide.columns = pd.MultiIndex.from_tuples(zip(["", *sets], headings, strict=True))
     left: list[Any] = [column for column in wide.columns if column[1] in ("System", "p")]
     wide[left] = wide[left].apply(lambda column: column.str.ljust(column.str.len().max()))
     print(wide.to_string(index=False))
-    print(*render("scores_notes.md", runs=runs(found), star="*"), sep="\n")
+    print(*render("scores_notes.md", notes=notes(found), star="*"), sep="\n")
 
 
 def plot_scores(*, scores: dict[str, Any], plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:

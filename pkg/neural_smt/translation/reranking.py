@@ -92,8 +92,9 @@ class ListTranslator(Reranker):
                 listed = ListedTranslation(number, c.tokens, features, c.score, c.trace.alignment)
                 entries.append(_as_written(listed))
         lines = [" ".join(tokens) for tokens in sentences]
-        scored = [_as_written(entry) for entry in add_scores(entries, self.reading(lines), lines)]
-        ordered = groupby(rerank_entries(scored, self.tuned.values), key=lambda entry: entry.sentence)
+        if self.network:
+            entries = [_as_written(entry) for entry in add_scores(entries, self.reading(lines), lines)]
+        ordered = groupby(rerank_entries(entries, self.tuned.values), key=lambda entry: entry.sentence)
         result = []
         for translated, (_, best) in zip(found, ordered, strict=True):
             known = {tuple(c.tokens): c for c in translated.candidates}
@@ -102,8 +103,9 @@ class ListTranslator(Reranker):
         return result
 
     def _reranked(self, candidate: Candidate, entry: ListedTranslation) -> Candidate:
-        features = np.append(candidate.features, entry.features[required(self.network).feature])
-        return Candidate(candidate.tokens, features, entry.score, _widened(candidate.trace, 1))
+        further = [value for name in self.feature for value in entry.features[name]]
+        features = np.append(candidate.features, further)
+        return Candidate(candidate.tokens, features, entry.score, _widened(candidate.trace, len(further)))
 
 
 def _as_written(entry: ListedTranslation) -> ListedTranslation:
