@@ -22,6 +22,7 @@ rule write_table:
         scores=FILES.scores(),
         significance=FILES.significance(),
         labels=FILES.labels,
+        ours=FILES.ours,
         title=FILES.heading("systems"),
     script:
         "../workflow_scripts/run_step.py"

@@ -49,6 +49,12 @@ class ReportFiles(Layout):
             for paper in ("auli2013.yaml", "mi2016.yaml")
         )
 
+    @property
+    def ours(self) -> list[str]:
+        """The systems that no table of the papers has a row for; nothing where none has rows for two of them."""
+        papers = {*self.paper_rows().values(), *self.joint_systems, *self.attention_systems} - {"control"}
+        return [name for name in self.systems if name not in papers] if len(papers) > 1 else []
+
     def results(self, pattern: str, **values: Iterable[Any]) -> list[str]:
         """Paths of results: every combination of the values."""
         return every(f"{self.folder}/{pattern}", **values)

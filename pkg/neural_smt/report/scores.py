@@ -30,6 +30,9 @@ FORMATS = {"sacrebleu": ".4f", "sacrebleu_std": ".4f", "tokenised": ".4f", "toke
 LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 """Marks of p-values below each level."""
 
+OURS = "†"
+"""Marks rows that the paper does not have."""
+
 DATA = read_columns("data")
 """What is said of the data of a system, between its name and its scores."""
 
@@ -126,13 +129,14 @@ def write_table(
     markdown_output: Path,
     title: str = "",
     labels: dict[str, str] | None = None,
+    ours: list[str] | None = None,
     data: dict[str, Any] | None = None,
 ) -> None:
     """Write the table of systems: BLEU on every set, mean and spread over runs, p against the control.
 
     scores: system -> set -> evaluation files of its runs; significance: as in ``read_scores``; labels: system -> its
-    name in the table (the system itself where none is given); data: of the table of what systems are built from,
-    arguments of ``read_facts`` for each system in it.
+    name in the table (the system itself where none is given); ours: systems to be marked as no rows of the paper; data:
+    of the table of what systems are built from, arguments of ``read_facts`` for each system in it.
     """
     facts = None
     if data:
@@ -142,10 +146,17 @@ def write_table(
     found = systems_table(read_scores(scores, significance), facts).replace(names)
     write_frame(csv_output, found)
     wide = shown(found)
+    wide["System"] += [f" {OURS}" if system in (ours or ()) else "" for system in scores]
     if data:
         wide = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
     template = "data.md" if data else "table1.md"
-    values = {"title": title, "table": markdown(wide), "notes": notes(found), "result": result(found)}
+    values = {
+        "title": title,
+        "table": markdown(wide),
+        "notes": notes(found),
+        "ours": OURS if ours else "",
+        "result": result(found),
+    }
     write_page(markdown_output, template, **values)
 
 
@@ -234,7 +245,7 @@ def print_table(*, table: Path) -> None:
     left: list[Any] = [column for column in wide.columns if column[1] in ("System", "p")]
     wide[left] = wide[left].apply(lambda column: column.str.ljust(column.str.len().max()))
     print(wide.to_string(index=False))
-    print(*render("scores_notes.md", notes=notes(found), star="*"), sep="\n")
+    print(*render("scores_notes.md", notes=notes(found), ours="", star="*"), sep="\n")
 
 
 def plot_scores(*, scores: dict[str, Any], plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
