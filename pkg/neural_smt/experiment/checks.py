@@ -22,6 +22,8 @@ def check_experiment(experiment: Systems) -> None:
     for name in experiment.config["vocabulary_selection"]["sets"]:
         if name in (DEFAULT_SETS, ALL_WORDS):
             raise UserError(f"vocabulary_selection.sets: '{name}' means something else already; choose another name")
+    for name in experiment.used_networks("recurrent"):
+        _check_sources(experiment, name)
     _check_compared_classes(experiment)
     known = [*GROUPS, *experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)]
     for name, system in experiment.systems.items():
@@ -54,6 +56,15 @@ def _check_network(experiment: Systems, name: str) -> None:
         raise UserError(f"{where}.input.network: '{lender}' predicts target words; name one with language: source")
     if "input" in network and experiment.predicts_source(name):
         raise UserError(f"{where}.input: a model of source words reads nothing besides; leave input or language out")
+
+
+def _check_sources(experiment: Systems, name: str) -> None:
+    """A recurrent model reads sources that have the words it predicts, a joint one also what these are aligned to."""
+    corpus, network = experiment.config["corpus"], experiment.networks[name]
+    alone = network["language"] == "target" and "input" not in network
+    known = dict.fromkeys([*corpus["in_domain"], *corpus["train"], *(corpus["monolingual"] if alone else [])])
+    for source in network["sources"]:
+        _check_known(f"networks.{name}.sources", "source of its text" if alone else "parallel source", source, known)
 
 
 def _check_vocabulary(experiment: Systems, where: str, name: str) -> None:

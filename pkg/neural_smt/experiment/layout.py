@@ -63,6 +63,23 @@ class Layout(Systems):
         return f"{self.folder}/{part}"
 
     @property
+    def monolingual(self) -> str:
+        """The extra text of the target language that is selected."""
+        return f"{self.folder}/selection/monolingual.{self.target}"
+
+    def origins(self, monolingual: bool) -> list[list[str]]:
+        """What tells the source of each line of the training text, and of the extra text behind it; see
+        ``lines_of_sources``.
+        """
+        selection, methods = self.config["selection"], {"train": "method", "monolingual": "monolingual_method"}
+        roles = ["train", "monolingual"] if monolingual else ["train"]
+        found = [[f"{self.folder}/corpus/cleaning.in_domain.csv"]] if self.config["corpus"]["in_domain"] else []
+        for role in roles:
+            scores = [f"{self.folder}/selection/{role}.scores.tsv.gz"] * (selection[methods[role]] != "none")
+            found.append([f"{self.folder}/corpus/cleaning.{role}.csv", *scores])
+        return found
+
+    @property
     def texts(self) -> dict[str, list[str]]:
         """Both sides of the training text and of every set, the source first."""
         return {name: [self.text(name, side) for side in self.sides.values()] for name in ("train", *self.sets)}

@@ -66,10 +66,13 @@ def joint_text(layout: "Layout", name: str) -> Inputs:
     """The training text of the language whose words are predicted, and what a joint model reads beside it."""
     network = layout.networks[name]
     texts = [layout.text("train", layout.source if network["language"] == "source" else layout.target)]
+    inputs: Inputs = {"texts": texts}
+    if network["sources"]:
+        further = not layout.parallel_sources.issuperset(network["sources"])
+        inputs |= {"texts": texts + [layout.monolingual] * further, "origins": layout.origins(further)}
     if "input" not in network:
-        return {"texts": texts}
-    return {
-        "texts": texts,
+        return inputs
+    return inputs | {
         "sources": [layout.text("train", layout.read_language(name))],
         "alignment": f"{layout.folder}/alignment/symmetrised.align",
         "representation": layout.representation(name),

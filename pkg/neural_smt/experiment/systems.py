@@ -68,6 +68,11 @@ class Systems:
         found = {name: own["input"] for name, own in self.networks.items() if "input" in own}
         return {name: {key: value for key, value in own.items() if key != "network"} for name, own in found.items()}
 
+    @cached_property
+    def parallel_sources(self) -> set[str]:
+        """The sources of the parallel training text."""
+        return {*self.config["corpus"]["in_domain"], *self.config["corpus"]["train"]}
+
     def lending_network(self, network: str) -> str | None:
         """The recurrent model whose word vectors a joint model reads; None for all other networks."""
         declared = self.networks[network].get("input", {})
