@@ -85,7 +85,7 @@ use rule compare as compare_joint with:
         "results/{experiment}/benchmarks/evaluation/compare_joint.{set}.tsv"
     params:
         systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),
-        baseline="recurrent",
+        baseline=FILES.target_only,
         settings=SIGNIFICANCE_TEST | {"test": "bootstrap"},
 
 

@@ -13,8 +13,8 @@ def test_every_row_of_the_paper_has_a_system_of_its_own() -> None:
     paper = load_paper("auli2013.yaml")
     rows = {name: [row[1] for row in table["rows"]] for name, table in paper.tables.items()}
     assert rows["2"] == ["baseline", "recurrent_small", "recurrent"]
-    assert rows["7"] == ["baseline", "recurrent", *(f"oracle_{size}" for size in (40, 80, 160, 240))]
-    assert rows["8"] == ["baseline", "recurrent", "proj_lsa_40", "proj_lsa_80"]
+    assert rows["7"] == ["baseline_parallel", "target_only", *(f"oracle_{size}" for size in (40, 80, 160, 240))]
+    assert rows["8"] == ["baseline_parallel", "target_only", "proj_lsa_40", "proj_lsa_80"]
     without = {name.replace("forward", "channel") for name in rows["6"]}
     assert sorted(paper.systems) == sorted(without.union(*rows.values())), "each once"
 

@@ -25,7 +25,9 @@ def check_experiment(experiment: Systems) -> None:
     for name in experiment.used_networks("recurrent"):
         _check_sources(experiment, name)
     _check_compared_classes(experiment)
-    known = [*GROUPS, *experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)]
+    _check_language_models(experiment)
+    networks = experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)
+    known = [*GROUPS, *experiment.config["language_models"], *networks]
     for name, system in experiment.systems.items():
         for group in system["features"]:
             _check_known(f"systems.{name}.features", "feature group", group, known)
@@ -36,6 +38,14 @@ def check_experiment(experiment: Systems) -> None:
         if system.get("translate"):
             _check_translation(experiment, name)
     experiment.paper_rows()
+
+
+def _check_language_models(experiment: Systems) -> None:
+    for name, model in experiment.config["language_models"].items():
+        if name in TAKEN or name in experiment.networks:
+            raise UserError(f"language_models.{name}: '{name}' means something else already; choose another name")
+        if "monolingual" in model["texts"] and not experiment.config["corpus"]["monolingual"]:
+            raise UserError(f"language_models.{name}.texts: there is no extra text; name some in corpus.monolingual")
 
 
 def _check_known(where: str, noun: str, name: str, known: Collection[str]) -> None:
@@ -115,7 +125,7 @@ def _check_data(experiment: Systems, name: str) -> None:
         return
     if experiment.config["selection"]["method"] == "none" and drawn_pairs(data) is None:
         raise UserError(f"{where}.data: selection is off, so '{data}' is what all systems have; leave it out")
-    groups = [*experiment.features(name), *system.get("rescore", ())]
+    groups = [*experiment.feature_groups(name), *system.get("rescore", ())]
     others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
     if experiment.table(name) == "proposed":
         others.append("the proposed table")

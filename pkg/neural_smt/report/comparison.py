@@ -48,9 +48,14 @@ class Comparison:
             return None
         return fmean(self.bleu(system, name) for name in self.sets[1:] or self.sets)
 
+    def own(self, system: str) -> str:
+        """The system that stands for one of the paper's: of the same name, or its stand-in where there is none."""
+        return system if system in self.test.index else self.paper.stand_ins.get(system, system)
+
     def rows(self, name: str) -> pd.DataFrame:
         """The rows of one of the paper's tables that have a system."""
         found = self.paper.rows(name)
+        found = found.assign(system=found["system"].map(self.own))
         return found[found["system"].isin(self.test.index)]
 
     def beside(self, rows: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -120,16 +120,20 @@ class ReportFiles(Layout):
             }
         return found
 
+    @property
+    def target_only(self) -> str | None:
+        """The system that joint models are tested against."""
+        return next((name for name in ("target_only", "recurrent") if name in self.joint_systems), None)
+
     def joint(self) -> dict[str, Any]:
         """What the tables of joint models are made from."""
         chosen = [name for name in self.joint_systems if self.rescores_lattices(name)]
         networks = {name: self.rescoring_network(name) for name in chosen}
         base = sorted({self.systems[name]["base"] for name in chosen})[:1]
-        tested = "recurrent" in self.joint_systems
         perplexity = f"{self.folder}/training/{{}}/perplexity.json"
         return {
             "scores": self.scores([name for name in self.systems if name in self.joint_systems]),
-            "significance": self.of_sets("evaluation/joint/{set}.json") if tested else {},
+            "significance": self.of_sets("evaluation/joint/{set}.json") if self.target_only else {},
             "perplexities": {name: perplexity.format(network) for name, network in networks.items() if network},
             "choices": self.measured("decoding", chosen),
             "searches": {
@@ -182,14 +186,14 @@ class ReportFiles(Layout):
         count = self.config["shards"]
         return [f"{job}.{shard}-of-{count}" for job in jobs for shard in range(1, count + 1)]
 
-    def _data_jobs(self) -> list[str]:
-        """Jobs that build what is made from the training text alone."""
+    def _data_jobs(self, data: str) -> list[str]:
+        """Jobs that build what is made from the training text of some data alone."""
         rules = ("extract_phrases", "consolidate_phrases", "count_targets", "score_phrases")
         return [
             *every("alignment/align.{direction}", direction=("forward", "backward")),
             *("alignment/symmetrise", "alignment/build_lexical_tables", "phrases/build_phrase_table"),
             *(self._in_shards(every("phrases/{rule}", rule=rules)) if self.config["shards"] > 1 else []),
-            "language_model/build_language_model",
+            *every("language_model/build_language_model.{model}", model=self.used_ngram_models(data)),
         ]
 
     def scaling(self) -> dict[int, list[str]]:
@@ -199,7 +203,7 @@ class ReportFiles(Layout):
             data = self.data(system)
             pairs = drawn_pairs(data)
             if pairs is not None:
-                jobs = ["selection/take_pairs", *self._data_jobs()]
+                jobs = ["selection/take_pairs", *self._data_jobs(data)]
                 names = every("data/{data}/benchmarks/{job}", data=[data], job=jobs)
                 names += [f"benchmarks/tuning/tune/{system}.run1"]
                 names += self._in_shards(every(f"benchmarks/decoding/decode/{system}.run1.{{set}}", set=self.sets))
@@ -208,7 +212,7 @@ class ReportFiles(Layout):
 
     def benchmarks(self) -> list[str]:
         """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
-        config, data = self.config, self._data_jobs()
+        config, data = self.config, self._data_jobs("selected")
         scores_pool = config["shards"] > 1 and config["selection"]["method"] != "none"
         joint = [name for name in self.joint_inputs if name in self.used_networks("recurrent")]
         texts = every("corpus/tokenise/{name}.{side}", name=config["corpus"]["train"], side=(self.source, self.target))
@@ -228,7 +232,9 @@ class ReportFiles(Layout):
                 jobs += every("tuning/tune/{name}", name=names)
             jobs += decode if self.is_rescored(system) else self._in_shards(decode)
         found = self.results("benchmarks/{job}.tsv", job=jobs)
-        return found + self.results("data/{variant}/benchmarks/{job}.tsv", variant=self.variants, job=data)
+        for variant in self.variants:
+            found += self.results(f"data/{variant}/benchmarks/{{job}}.tsv", job=self._data_jobs(variant))
+        return found
 
     def heading(self, page: str) -> str:
         """What stands above the main table or figure of a page."""

@@ -21,6 +21,11 @@ class Paper(NamedTuple):
     tables: dict[str, dict[str, Any]]
     facts: dict[str, Any]
 
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Systems that experiments may lack -> those that stand for them then."""
+        return self.facts.get("stand_ins", {})
+
     def rows(self, name: str = "1") -> "pd.DataFrame":
         """The rows of a table; missing numbers are NaN."""
         import pandas as pd  # half a second, which rules that only ask for names can do without
