@@ -89,7 +89,7 @@ rule export_moses:
     input:
         unpack(INPUTS.system),
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        arpas=INPUTS.arpa,
+        arpas=INPUTS.arpas,
     output:
         output=directory("results/{experiment}/decoding/{system}/run{run}/moses"),
     log:

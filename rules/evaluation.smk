@@ -79,7 +79,7 @@ use rule compare as compare_joint with:
         "results/{experiment}/benchmarks/evaluation/compare_joint.{set}.tsv"
     params:
         systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),
-        controls={name: "recurrent" for name in FILES.joint_systems if name != "recurrent"},
+        controls={name: FILES.target_only for name in FILES.joint_systems if name != FILES.target_only},
         settings=SIGNIFICANCE_TEST | {"test": "bootstrap"},
 
 

@@ -1,15 +1,17 @@
 rule build_language_model:
-    """Estimate the target language model (interpolated modified Kneser-Ney)."""
+    """Estimate an n-gram model of target text (interpolated modified Kneser-Ney)."""
     input:
-        texts=[f"results/{{data}}/selection/{name}.{TARGET}" for name in INPUTS.selection],
+        texts=INPUTS.modelled_texts,
         vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output=directory("results/{data}/language_model/model"),
-        arpa="results/{data}/language_model/model.arpa.gz",
+        output=directory("results/{data}/language_model/{model}"),
+        arpa="results/{data}/language_model/{model}.arpa.gz",
     log:
-        "results/{data}/logs/build_language_model.log",
+        "results/{data}/logs/build_language_model.{model}.log",
     benchmark:
-        "results/{data}/benchmarks/language_model/build_language_model.tsv"
+        "results/{data}/benchmarks/language_model/build_language_model.{model}.tsv"
+    wildcard_constraints:
+        model=one_of(FILES.declared_ngram_models),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -17,15 +19,15 @@ rule build_language_model:
         runtime="12h",
     params:
         **step("language_model.steps:build_language_model"),
-        settings=config["language_model"],
+        settings=INPUTS.ngram_settings,
     script:
         "../workflow_scripts/run_step.py"
 
 
 rule measure_language_model:
-    """Measure how well the language model predicts the development set."""
+    """Measure how well the language model (of several, that of all text or the first) predicts the development set."""
     input:
-        model="results/{data}/language_model/model",
+        model=INPUTS.dev_model,
         vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
         text=f"results/{EXPERIMENT}/corpus/tokenised/{CORPUS['dev']}.{TARGET}",
     output:
@@ -45,6 +47,6 @@ rule measure_language_model:
 
 
 rule language_model:
-    """The language model, binary and as ARPA, of all data that systems use."""
+    """The language models, binary and as ARPA, of all data that systems use."""
     input:
-        results_of_all_data("language_model/model.arpa.gz"),
+        [f"{model}.arpa.gz" for name in FILES.searched for model in FILES.language_models(name)],

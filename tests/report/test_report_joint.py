@@ -7,7 +7,16 @@ import pandas as pd
 from neural_smt.io.files import read_lines
 from neural_smt.report.auli2013 import Results, orders, write_joint_page
 
-SYSTEMS = ["baseline", "control", "recurrent", "recurrent_small", "recurrent_large", "sent_lsa_80", "sent_lsa_240"]
+SYSTEMS = [
+    "baseline",
+    "control",
+    "recurrent_small",
+    "recurrent",
+    "baseline_parallel",
+    "control_parallel",
+    "target_only",
+]
+SYSTEMS += ["sent_lsa_80", "sent_lsa_240"]
 SYSTEMS += [f"ww_rnn_{window}" for window in ("n5", "p5n5", "p3", "c5")] + ["ww_lsa_n5", "ww_lsa_p3"]
 SYSTEMS += [f"oracle_{dimensions}" for dimensions in (40, 80, 160, 240)] + ["proj_lsa_40", "proj_lsa_80"]
 
@@ -41,10 +50,10 @@ def test_every_row_shows_the_system_that_it_names(tmp_path: Path) -> None:
     assert not {"Table 3", "Table 4"} & tables.keys(), "they are of other languages"
     in_rows = {name: [SYSTEMS[int(float(row[5])) - 1] for row in tables[f"Table {name}"]] for name in "578"}
     size = [SYSTEMS[int(float(row[4])) - 1] for row in tables["Table 2"]]
-    assert size == ["baseline", "control", "recurrent_small", "recurrent_large"]
-    assert in_rows["5"] == ["baseline", "control", "recurrent", *SYSTEMS[5:13]]
-    assert in_rows["7"] == ["baseline", "control", "recurrent", *SYSTEMS[13:17]]
-    assert in_rows["8"] == ["baseline", "control", "recurrent", *SYSTEMS[17:]]
+    assert size == SYSTEMS[:4]
+    assert in_rows["5"] == SYSTEMS[4:15]
+    assert in_rows["7"] == [*SYSTEMS[4:7], *SYSTEMS[15:19]]
+    assert in_rows["8"] == [*SYSTEMS[4:7], *SYSTEMS[19:]]
     assert [row[1] for row in tables["Table 5"]][:3] == ["24.3", "", "25.1"]
 
 
@@ -52,7 +61,7 @@ def test_german_has_tables_of_its_own(tmp_path: Path) -> None:
     numbers = {"baseline": 1.0, "control": 2.0, "recurrent_small": 3.0, "recurrent": 4.0}
     for languages, name, paper in (("de", "en"), "Table 3", "20.5"), (("en", "de"), "Table 4", "15.5"):
         tables = shown(results(numbers, languages), tmp_path)
-        assert [float(row[4]) for row in tables[name]] == [1, 2, 3, 4], "the whole text in place of 50m words"
+        assert [float(row[4]) for row in tables[name]] == [1, 2, 3, 4]
         assert tables[name][-1][2] == paper and "Table 2" not in tables
 
 

@@ -12,8 +12,10 @@ from refusals import check_refused
 from torch import nn
 from training_runs import Inputs
 
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.tables import write_rows
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.folder import Trained
@@ -22,7 +24,7 @@ from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.steps import build_representation
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
 from neural_smt.training.loop import Trainer
-from neural_smt.training.recurrent import count_collisions
+from neural_smt.training.recurrent import count_collisions, prepare
 from neural_smt.training.steps import measure_network
 from neural_smt.training.texts import draw_sentences
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -126,9 +128,47 @@ def test_files_of_a_joint_model_must_go_together(joint: dict[str, Any], tmp_path
     check_refused(["representation", "joint"], measure, tmp_path / "out", **given)
 
 
-def test_fewer_sentences_are_a_sample(text: Path, tmp_path: Path) -> None:
-    train(text, tmp_path, sentences=50, epochs=1)
-    assert {row["examples"] for row in read_csv(tmp_path / "curve.csv")} == {"50"}
+def sides(text: Path, further: dict[str, Any] | None = None, seed: int = 1, **settings: Any) -> list[list[bytes]]:
+    """The sentences that a network would learn from, and those held out."""
+    given = {"settings": network_settings("recurrent", settings), "place": CPU, "seed": seed}
+    training = prepare(texts=[text], **(further or {}), **given)
+    return [[sentence.tobytes() for sentence in side] for side in training.data[:2]]
+
+
+def words(side: list[bytes]) -> int:
+    return sum(map(len, side)) // 4
+
+
+def test_words_are_drawn_besides_those_held_out(tmp_path: Path) -> None:
+    """Of 600 sentences of one to eight words, of which each stands there twice."""
+    random = np.random.default_rng(2)
+    lines = training_runs.sentences("w", [random.integers(0, 18, length) for length in random.integers(1, 9, 300)])
+    write_lines(tmp_path / "text", lines * 2)
+    kept, held_out = sides(tmp_path / "text", words=500, validation_words=200)
+    assert abs(words(kept) - 500) < 20 and 200 <= words(held_out) < 220 and not {*kept} & {*held_out}
+    assert sides(tmp_path / "text", words=500, validation_words=200) == [kept, held_out]
+    assert sides(tmp_path / "text", seed=2, words=500, validation_words=200) != [kept, held_out]
+    whole = sides(tmp_path / "text", words=10000, validation_words=200)
+    assert sum(map(words, whole)) == 2 * sum(len(line.split()) for line in lines) and not {*whole[0]} & {*whole[1]}
+    kept, held_out = sides(tmp_path / "text", words=900, validation=0.1)
+    assert abs(words(kept) + words(held_out) - 1000) < 10 and abs(words(held_out) - 100) < 30
+
+
+def test_a_joint_model_of_one_source_reads_its_lines_alone(joint: dict[str, Any], tmp_path: Path) -> None:
+    """The pairs 100 to 199 are of another source, whose alignments would be refused."""
+    write_rows(tmp_path / "in_domain.csv", ["source", "kept"], [["news", 100]])
+    write_rows(tmp_path / "train.csv", ["source", "kept"], [["laws", 200], ["books", 200]])
+    write_lines(tmp_path / "scores", [f"0.5\t{int(row < 100 or 200 <= row < 300)}" for row in range(400)])
+    alignment = (tmp_path / "alignment").read_text().splitlines()
+    write_lines(tmp_path / "alignment", [*alignment[:100], *["40-40"] * 100, *alignment[200:]])
+    origins = [[tmp_path / "in_domain.csv"], [tmp_path / "train.csv", tmp_path / "scores"]]
+    further = joint | {"representation": tmp_path / "learned", "origins": origins}
+    kept, held_out = sides(tmp_path / "target", further, sources=["books", "news"])
+    assert len(kept) + len(held_out) == 200
+    chosen = sides(tmp_path / "target", further, sources=["news"])
+    assert sum(map(words, chosen)) == sum(len(line.split()) for line in alignment[:100])
+    for pieces, tables in ((["target", "300", "100"], origins[:1]), (["origins"], [])):
+        check_refused(pieces, sides, tmp_path / "target", joint | {"origins": tables}, sources=["news"])
 
 
 def test_the_rate_halves_and_training_stops_as_in_the_toolkit() -> None:

@@ -30,7 +30,7 @@ def test_every_experiment(checkout: Path, row: dict[str, str]) -> None:
 
 @pytest.mark.slow
 def test_full_size_experiments(checkout: Path, tmp_path: Path) -> None:
-    """WMT 14: archives of pairs, test sets and news, every network of both papers; WMT 12, also without the news."""
+    """WMT 14: archives of pairs, test sets and news, every network of both papers; WMT 12, with two baselines."""
     jobs, networks, _ = dry_run(checkout, "cho2014", "mi2016", "--configfile", "experiments/wmt14.yaml")
     assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"], jobs["join_texts"]) == (12, 24, 7, 2)
     assert jobs["select_pairs"] == jobs["measure_network"] == 1
@@ -40,11 +40,8 @@ def test_full_size_experiments(checkout: Path, tmp_path: Path) -> None:
     command = ["auli2013", "--configfile", "experiments/wmt12.yaml"]
     jobs, *_ = dry_run(checkout, *command)
     assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"]) == (4, 10, 5)
-    assert jobs["tune"] == 3 and jobs["build_representation"] == 14
+    assert jobs["tune"] == 2 * 3 and jobs["build_representation"] == 14 and jobs["build_language_model"] == 2
     assert {"rescore_lattices", "measure_oracles", "write_joint_tables"} <= jobs.keys()
-    rows = write_rows(tmp_path, {"experiment": "wmt12_joint", "corpus": {"monolingual": []}})
-    rules = planned(checkout, *command, rows)
-    assert "fetch" not in rules and {"fetch_archive", "write_joint_tables"} <= rules
 
 
 def test_every_stage_is_a_target(checkout: Path) -> None:
@@ -72,6 +69,18 @@ def test_rows_are_planned_with_what_they_are_made_of(checkout: Path, tmp_path: P
     assert not {"take_pairs", "take_text"} & baseline
     assert "score_phrase_table" in rnn and "propose_phrases" not in rnn
     assert {"propose_phrases", "tune", "decode"} <= proposed
+
+
+def test_language_models_are_built_where_systems_name_them(checkout: Path, tmp_path: Path) -> None:
+    texts = {"lm_pairs": ["train"], "lm_both": ["train", "monolingual"], "lm_none": ["train"]}
+    systems = {"baseline": {"features": ["phrase", "lm_pairs", "lm_both"]}}
+    further = {"language_models": {name: {"texts": own} for name, own in texts.items()}, "systems": systems}
+    files = ("--configfile", TINY, write_rows(tmp_path, further))
+    found = dry_run(checkout, "language_model", "results/tiny/decoding/rnn/run1/news_test.hypothesis", *files)
+    assert found.jobs["build_language_model"] == 2
+    folder = "results/tiny/language_model"
+    assert found.jobs.keys() >= planned(checkout, f"{folder}/lm_pairs", f"{folder}/lm_both", *files)
+    assert "select_text" not in planned(checkout, f"{folder}/lm_pairs", *files)
 
 
 def test_jobs_whose_network_computes_on_the_device_ask_for_a_gpu(repository: Path) -> None:

@@ -22,8 +22,12 @@ def check_experiment(experiment: Systems) -> None:
     for name in experiment.config["vocabulary_selection"]["sets"]:
         if name in (DEFAULT_SETS, ALL_WORDS):
             raise UserError(f"vocabulary_selection.sets: '{name}' means something else already; choose another name")
+    for name in experiment.used_networks("recurrent"):
+        _check_sources(experiment, name)
     _check_compared_classes(experiment)
-    known = [*GROUPS, *experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)]
+    _check_language_models(experiment)
+    networks = experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)
+    known = [*GROUPS, *experiment.config["language_models"], *networks]
     for name, system in experiment.systems.items():
         for group in system["features"]:
             _check_known(f"systems.{name}.features", "feature group", group, known)
@@ -36,6 +40,14 @@ def check_experiment(experiment: Systems) -> None:
         if system.get("translate"):
             _check_translation(experiment, name)
     experiment.paper_rows()
+
+
+def _check_language_models(experiment: Systems) -> None:
+    for name, model in experiment.config["language_models"].items():
+        if name in TAKEN or name in experiment.networks:
+            raise UserError(f"language_models.{name}: '{name}' means something else already; choose another name")
+        if "monolingual" in model["texts"] and not experiment.config["corpus"]["monolingual"]:
+            raise UserError(f"language_models.{name}.texts: there is no extra text; name some in corpus.monolingual")
 
 
 def _check_known(where: str, noun: str, name: str, known: Collection[str]) -> None:
@@ -56,6 +68,15 @@ def _check_network(experiment: Systems, name: str) -> None:
         raise UserError(f"{where}.input.network: '{lender}' predicts target words; name one with language: source")
     if "input" in network and experiment.predicts_source(name):
         raise UserError(f"{where}.input: a model of source words reads nothing besides; leave input or language out")
+
+
+def _check_sources(experiment: Systems, name: str) -> None:
+    """A recurrent model reads sources that have the words it predicts, a joint one also what these are aligned to."""
+    corpus, network = experiment.config["corpus"], experiment.networks[name]
+    alone = network["language"] == "target" and "input" not in network
+    known = dict.fromkeys([*corpus["in_domain"], *corpus["train"], *(corpus["monolingual"] if alone else [])])
+    for source in network["sources"]:
+        _check_known(f"networks.{name}.sources", "source of its text" if alone else "parallel source", source, known)
 
 
 def _check_vocabulary(experiment: Systems, where: str, name: str) -> None:
@@ -106,7 +127,7 @@ def _check_data(experiment: Systems, name: str) -> None:
         return
     if experiment.config["selection"]["method"] == "none" and drawn_pairs(data) is None:
         raise UserError(f"{where}.data: selection is off, so '{data}' is what all systems have; leave it out")
-    groups = [*experiment.features(name), *system.get("rescore", ())]
+    groups = [*experiment.feature_groups(name), *system.get("rescore", ())]
     others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
     if experiment.table(name) == "proposed":
         others.append("the proposed table")

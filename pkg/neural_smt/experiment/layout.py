@@ -30,17 +30,24 @@ class Layout(Systems):
         self.sides = {"source": self.source, "target": self.target}
 
     def data_folder(self, system: str) -> str:
-        """Where the phrase table and the language model of a system's data lie."""
-        data = self.data(system)
+        """Where the phrase table and the language models of a system's data lie."""
+        return self.folder_of(self.data(system))
+
+    def folder_of(self, data: str) -> str:
+        """Where what is made of some data lies."""
         return self.folder if data == "selected" else f"{self.folder}/data/{data}"
 
     def phrase_table(self, system: str) -> str:
         """The phrase table of a system."""
         return f"{self.data_folder(system)}/{TABLES[self.table(system)]}"
 
-    def language_model(self, system: str) -> str:
-        """The language model of a system."""
-        return f"{self.data_folder(system)}/language_model/model"
+    def language_models(self, system: str) -> list[str]:
+        """The n-gram models of a system."""
+        return [f"{self.data_folder(system)}/language_model/{model}" for model in self.ngram_models(system)]
+
+    def dev_model(self, data: str) -> str:
+        """The n-gram model that stands for those of some data where one is measured."""
+        return f"{self.folder_of(data)}/language_model/{self.stand_in(self.used_ngram_models(data))}"
 
     def vocabulary(self, language: str) -> str:
         """The words of a language, with their ids."""
@@ -70,6 +77,23 @@ class Layout(Systems):
         """One side of the training text (``train``) or of a set."""
         part = f"selection/train.{language}" if name == "train" else f"corpus/tokenised/{name}.{language}"
         return f"{self.folder}/{part}"
+
+    @property
+    def monolingual(self) -> str:
+        """The extra text of the target language that is selected."""
+        return f"{self.folder}/selection/monolingual.{self.target}"
+
+    def origins(self, monolingual: bool) -> list[list[str]]:
+        """What tells the source of each line of the training text, and of the extra text behind it; see
+        ``lines_of_sources``.
+        """
+        selection, methods = self.config["selection"], {"train": "method", "monolingual": "monolingual_method"}
+        roles = ["train", "monolingual"] if monolingual else ["train"]
+        found = [[f"{self.folder}/corpus/cleaning.in_domain.csv"]] if self.config["corpus"]["in_domain"] else []
+        for role in roles:
+            scores = [f"{self.folder}/selection/{role}.scores.tsv.gz"] * (selection[methods[role]] != "none")
+            found.append([f"{self.folder}/corpus/cleaning.{role}.csv", *scores])
+        return found
 
     @property
     def texts(self) -> dict[str, list[str]]:
@@ -139,7 +163,7 @@ class Layout(Systems):
         """What ``system.json`` says of a system, see ``system_folder``."""
         system, place = self.systems[name], self.system(name)
         if chosen := system.get("translate"):
-            network = self._network(chosen["network"], self.translating_words(name))
+            network = self._network(chosen["network"], name, self.translating_words(name))
             settings = self.config["decoding"]["attention"] | {"replace_unknown": chosen["replace_unknown"]}
             dictionary = self.dictionary if chosen["replace_unknown"] else {}
             content = {"kind": "attention", "network": network, "settings": settings, "dictionary": dictionary}
@@ -158,16 +182,16 @@ class Layout(Systems):
             "kind": "search",
             "features": self.feature_groups(name),
             "phrase_table": self.phrase_table(name),
-            "language_models": [self.language_model(name)],
+            "language_models": self.language_models(name),
             **self.vocabularies,
             "columns": self.columns(name),
-            "network": self._network(network) if network else None,
+            "network": self._network(network, name) if network else None,
         }
 
     def _reranking(self, name: str) -> dict[str, Any]:
         system, decoding = self.systems[name], self.config["decoding"]
         own, network = system["rescoring"] | {"nbest": self.scored_entries(name)}, self.rescoring_network(name)
-        made_of = self._network(network) if network else None
+        made_of = self._network(network, name) if network else None
         if not self.rescores_lattices(name):
             return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": own["nbest"]}
         candidates = self.rescored_candidates(name)
@@ -175,13 +199,15 @@ class Layout(Systems):
         settings = {key: own[key] for key in ("beam", "nbest", "drop_features")}
         return {"kind": "lattices", "network": made_of, "density": density, "candidates": candidates, **settings}
 
-    def _network(self, name: str, vocabulary: str | None = None) -> dict[str, Any]:
-        """A network as descriptions name it; vocabulary: the target vocabularies that an attention network uses."""
+    def _network(self, name: str, system: str, vocabulary: str | None = None) -> dict[str, Any]:
+        """A network as the description of a system names it; vocabulary: the target vocabularies that an attention
+        network uses.
+        """
         kind, inputs = self.kind_of(name), self.joint_inputs
         made_of: dict[str, Any] = {"name": name, "kind": kind, "model": self.network(name)}
         if kind == "cslm":
             made_of["settings"] = self.config["decoding"]["cslm"]
-            made_of["language_model"] = f"{self.folder}/language_model/model"
+            made_of["language_model"] = f"{self.folder}/language_model/{self.stand_in(self.ngram_models(system))}"
         elif kind == "attention":
             made_of["precision"] = self.config["decoding"]["attention"]["precision"]
             made_of["candidates"] = self._candidates(vocabulary or self.networks[name]["vocabulary"])

@@ -56,7 +56,7 @@ def target_text(layout: "Layout", name: str) -> Inputs:
 def dev_text(layout: "Layout", name: str) -> Inputs:
     """The dev set, with the n-gram model that the network is used with."""
     return {
-        "language_model": f"{layout.folder}/language_model/model",
+        "language_model": layout.dev_model("selected"),
         "vocabulary": layout.vocabulary(layout.target),
         "texts": [layout.text(layout.config["corpus"]["dev"], layout.target)],
     }
@@ -66,10 +66,13 @@ def joint_text(layout: "Layout", name: str) -> Inputs:
     """The training text of the language whose words are predicted, and what a joint model reads beside it."""
     network = layout.networks[name]
     texts = [layout.text("train", layout.source if network["language"] == "source" else layout.target)]
+    inputs: Inputs = {"texts": texts}
+    if network["sources"]:
+        further = not layout.parallel_sources.issuperset(network["sources"])
+        inputs |= {"texts": texts + [layout.monolingual] * further, "origins": layout.origins(further)}
     if "input" not in network:
-        return {"texts": texts}
-    return {
-        "texts": texts,
+        return inputs
+    return inputs | {
         "sources": [layout.text("train", layout.read_language(name))],
         "alignment": f"{layout.folder}/alignment/symmetrised.align",
         "representation": layout.representation(name),
@@ -147,16 +150,24 @@ Networks = dict[str, dict[str, Any]]
 
 
 def inherit_networks(config: dict[str, Any]) -> None:
-    """Give every network the settings and the kind of its base, and named target vocabularies the default sizes."""
+    """Give every network the settings and the kind of its base, named target vocabularies the default sizes, and named
+    n-gram models the settings of the one of all text.
+    """
     given = config.setdefault("networks", {})
     if isinstance(given, dict) and all(isinstance(own, dict) for own in given.values()):
         merged = {name: {**own, **given.get(name, {})} for name, own in DECLARED.items()}
         merged |= {name: own for name, own in given.items() if name not in DECLARED}
         config["networks"] = {name: _inherited(merged, name) for name in merged}
-    vocabularies = config.get("vocabulary_selection")
+    vocabularies, common = config.get("vocabulary_selection"), config.get("language_model", {})
     if isinstance(vocabularies, dict) and isinstance(sets := vocabularies.get("sets"), dict):
         sizes = {key: vocabularies[key] for key in SIZES if key in vocabularies}
-        vocabularies["sets"] = {name: {**sizes, **own} if isinstance(own, dict) else own for name, own in sets.items()}
+        vocabularies["sets"] = _completed(sets, sizes)
+    if isinstance(models := config.get("language_models"), dict) and isinstance(common, dict):
+        config["language_models"] = _completed(models, common)
+
+
+def _completed(entries: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {**common, **own} if isinstance(own, dict) else own for name, own in entries.items()}
 
 
 def _inherited(networks: Networks, name: str) -> dict[str, Any]:

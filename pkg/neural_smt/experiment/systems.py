@@ -1,6 +1,6 @@
 """What an experiment consists of: its networks and its systems, the rows of its table, and which of them need what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,11 @@ GROUPS = ("phrase", "language_model", "reordering", "unknown_penalty")
 """Feature groups that are no network."""
 
 TAKEN = {*GROUPS, "distortion", "lexical_reordering", "word_penalty", "phrase_penalty"}
-TAKEN |= {"unknown_word_penalty", "translation_model"}
+TAKEN |= {"unknown_word_penalty", "translation_model", "model"}
 """Names that a network cannot have: features and files are called so."""
+
+POOLED = "model"
+"""The n-gram model of all target text, the feature group ``language_model``; others are called as in the settings."""
 
 PAPER_ROWS = ("baseline", "rnn", "cslm_rnn", "cslm_rnn_wp")
 """The rows of Table 1 of Cho et al. (2014)."""
@@ -67,6 +70,11 @@ class Systems:
         """The representation of the source that each joint model reads, see ``representation_settings``."""
         found = {name: own["input"] for name, own in self.networks.items() if "input" in own}
         return {name: {key: value for key, value in own.items() if key != "network"} for name, own in found.items()}
+
+    @cached_property
+    def parallel_sources(self) -> set[str]:
+        """The sources of the parallel training text."""
+        return {*self.config["corpus"]["in_domain"], *self.config["corpus"]["train"]}
 
     def lending_network(self, network: str) -> str | None:
         """The recurrent model whose word vectors a joint model reads; None for all other networks."""
@@ -148,9 +156,33 @@ class Systems:
         return next((group for group in self.features(name) if self.kind_of(group) in SEARCH_KINDS), None)
 
     def feature_groups(self, name: str) -> list[str]:
-        """Feature groups as ``build_feature_set`` takes them: a network of the search is called by its kind."""
-        kinds = {group: self.kind_of(group) for group in self.features(name)}
-        return [kind if kind in SEARCH_KINDS else group for group, kind in kinds.items()]
+        """Feature groups as ``build_feature_set`` takes them: a network of the search is called by its kind, and all
+        n-gram models are one group.
+        """
+        names = dict.fromkeys(self.declared_ngram_models, "language_model")
+        names |= {group: kind for group in self.networks if (kind := self.kind_of(group)) in SEARCH_KINDS}
+        return list(dict.fromkeys(names.get(group, group) for group in self.features(name)))
+
+    @cached_property
+    def declared_ngram_models(self) -> dict[str, dict[str, Any]]:
+        """The n-gram models that there can be, by name, with their ``texts`` and settings."""
+        texts = ["train", "monolingual"] if self.config["corpus"]["monolingual"] else ["train"]
+        return {POOLED: self.config["language_model"] | {"texts": texts}} | self.config["language_models"]
+
+    @staticmethod
+    def stand_in(models: Sequence[str]) -> str:
+        """The n-gram model that stands for several: that of all text if it is among them, else the first."""
+        return POOLED if POOLED in models else next(iter(models), POOLED)
+
+    def ngram_models(self, name: str) -> list[str]:
+        """The n-gram models of a system, in the order of its features: ``LM0``, ``LM1``, ..."""
+        groups = (POOLED if group == "language_model" else group for group in self.features(name))
+        return [group for group in groups if group in self.declared_ngram_models]
+
+    def used_ngram_models(self, data: str) -> list[str]:
+        """The n-gram models of all systems of some data."""
+        systems = [name for name in self.searched if self.data(name) == data]
+        return list(dict.fromkeys(model for name in systems for model in self.ngram_models(name)))
 
     def translating_words(self, name: str) -> str:
         """The target vocabularies that an attention network translates with: the system's own, or its network's."""

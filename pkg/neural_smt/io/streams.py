@@ -11,6 +11,8 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, check_as_long, decode_lines, named_errors, open_bytes, open_text
 
@@ -67,6 +69,11 @@ def count_lines(path: Path) -> int:
             lines += piece.count(b"\n")
             last = piece[-1:]
     return lines + (last != b"\n")
+
+
+def count_words(lines: Iterable[str]) -> np.ndarray:
+    """int64 ``[lines]``: the words of each line."""
+    return np.fromiter((len(line.split()) for line in lines), dtype=np.int64)
 
 
 def count_parallel(source: Path, target: Path) -> int:

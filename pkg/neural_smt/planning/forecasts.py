@@ -161,9 +161,19 @@ class Quantities:
 
     @property
     def memory_bytes(self) -> float:
-        """Memory of a language model; infinite where it is given in percent of the machine's."""
-        amount, scale = self.config["language_model"]["memory"], {"b": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+        """Memory of building a language model; infinite where it is given in percent of the machine's."""
+        amount, scale = self["ngram_model"]["memory"], {"b": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
         return float(amount[:-1]) * scale.get(amount[-1], math.inf)
+
+    @property
+    def modelled_words(self) -> float:
+        """Words that the n-gram models that the job builds or works with are estimated on."""
+        systems, data = self.experiment.systems, self.data
+        models = [self.wildcards.get("model") or systems.stand_in(systems.used_ngram_models(data))]
+        if "system" in self.wildcards:
+            models = systems.ngram_models(self.wildcards["system"])
+        words = {"train": self.sizes.data[data].target, "monolingual": self.sizes.extra[data].target}
+        return sum(words[text] for model in models for text in systems.declared_ngram_models[model]["texts"])
 
     # systems and networks
 

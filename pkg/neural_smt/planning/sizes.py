@@ -10,7 +10,7 @@ from neural_smt.corpus.archives import REFERENCE
 from neural_smt.corpus.fetching import find, is_url
 from neural_smt.corpus.languages import count_unsplit
 from neural_smt.errors import UserError
-from neural_smt.experiment.systems import Systems, drawn_pairs
+from neural_smt.experiment.systems import POOLED, Systems, drawn_pairs
 from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_pieces, read_yaml
 from neural_smt.io.records import FILE
@@ -259,7 +259,9 @@ def measure_sizes(folder: Path, config: Mapping[str, Any]) -> Sizes:
             sizes.data[data], sizes.extra[data] = text, measure(place / "selection", "monolingual")
             table = _meta(place / "phrases" / "table")
             sizes.rows[data], sizes.sources_of_rows[data] = table.get("rows", 0), table.get("sources", 0)
-            sizes.ngrams[data] = sum(_meta(place / "language_model" / "model").get("ngrams", []))
+            models = place / "language_model"
+            pooled = [models / POOLED] if (models / POOLED).exists() else sorted(models.glob("*/"))
+            sizes.ngrams[data] = sum(sum(_meta(model).get("ngrams", [])) for model in pooled)
     tables = {language: folder / "corpus" / f"vocabulary.{language}.tsv" for language in languages.values()}
     sizes.types = {language: count_text(path)[0] if path.is_file() else 0 for language, path in tables.items()}
     return sizes

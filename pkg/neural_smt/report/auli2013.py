@@ -21,11 +21,13 @@ PAPER = load_paper("auli2013.yaml")
 SYSTEM_TABLES = [name for name in PAPER.tables if name not in ("1", "6")]
 """Tables with a system in each row, and none of other kinds of numbers."""
 
-TARGET_ONLY = "recurrent"
-"""The system that others are tested against: the recurrent language model of target words alone, on lattices, k = 1."""
+FAMILIAR = {"baseline": "recurrent", "baseline_parallel": "target_only"}
+"""Rows that other rows are set beside, with no table for them and their controls alone: the baselines of sections 4 and
+5 -> the same with the recurrent language model of target words alone, on lattices, k = 1.
+"""
 
-FAMILIAR = ("baseline", "control", TARGET_ONLY)
-"""Rows that other rows are set beside: no table is shown for them alone."""
+CONTROLS = ("control", "control_parallel")
+"""The two baselines tuned again, in rows that the paper does not have."""
 
 PERPLEXITIES = ("perplexity", "here_perplexity")
 """The paper's and ours: columns that tables without any do not have."""
@@ -38,10 +40,10 @@ CHOICE = {"seconds_per_sentence": "seconds", "mean_recurrent": "log_probability"
 class Results(Comparison):
     """What the tables are made of.
 
-    systems: further columns are ``p_target``, of the paired bootstrap test against target-only over all test sets,
-    ``perplexity`` of the system's network (of the n-gram model for the baseline), ``seconds`` a sentence to choose
-    among candidates (for the baseline to search), ``log_probability``, mean ln p of the chosen translations under the
-    recurrent model. oracles: set -> candidates -> oracle BLEU; languages: of source and target.
+    systems: further columns are ``p_target``, of the paired bootstrap test against target-only of section 5 over all
+    test sets, ``perplexity`` of the system's network (of the n-gram model for baselines), ``seconds`` a sentence to
+    choose among candidates (for the baseline to search), ``log_probability``, mean ln p of the chosen translations
+    under the recurrent model. oracles: set -> candidates -> oracle BLEU; languages: of source and target.
     """
 
     paper: ClassVar[Paper] = PAPER
@@ -87,13 +89,14 @@ def read_results(
     """Read the files of an experiment.
 
     scores, significance: as in ``read_scores``; target_only: what ``compare`` wrote with target-only as the control;
-    perplexities: system -> what ``measure_network`` wrote of its network; choices: system -> set -> what
-    ``rescore_lattices`` wrote, one file per run; searches: set -> what ``decode_lattices`` wrote; oracles: set -> the
-    table of ``measure_oracles``.
+    perplexities: system -> what ``measure_network`` wrote of its network, also of the n-gram model, which baselines
+    have; choices: system -> set -> what ``rescore_lattices`` wrote, one file per run; searches: set -> what
+    ``decode_lattices`` wrote; oracles: set -> the table of ``measure_oracles``.
     """
     chosen = means_of_runs({"baseline": searches} | dict(choices), list(CHOICE), optional=True).rename(columns=CHOICE)
     measured = {system: of_sets(Path(path)) for system, path in perplexities.items()}
-    measured["baseline"] = {name: {"network": own["ngram"]} for name, own in measured.get(TARGET_ONLY, {}).items()}
+    for baseline, system in FAMILIAR.items():
+        measured[baseline] = {name: {"network": own["ngram"]} for name, own in measured.get(system, {}).items()}
     found = read_scores(scores, significance).join(chosen)
     known = {(system, name): own["network"] for system, sets in measured.items() for name, own in sets.items()}
     found["perplexity"] = pd.Series([known.get(place) for place in found.index], found.index, dtype=float)
@@ -121,20 +124,20 @@ def write_joint_page(path: Path, results: Results, title: str, remarks: str = ""
         set=results.sets[-1],
         runs=int(results.systems["runs"].max()),
         candidates=results.shown(results.candidates, "candidates") if len(results.candidates) > 1 else "",
-        seconds={system: seconds.get(system) for system in ("baseline", TARGET_ONLY, "nbest_1000")},
+        seconds={system: seconds.get(system) for system in ("baseline", "recurrent", "nbest_1000")},
         tables={name: _systems_table(results, name) for name in results.tables},
         paper=PAPER,
         orders=known,
         failing=failing,
         channel=_channel_table(results),
-        whole=results.test_mean("baseline"),
+        whole=results.test_mean(results.own("baseline_parallel")),
         remarks=remarks,
     )
 
 
 def _systems_table(results: Results, name: str) -> str:
     rows = results.beside(results.rows(name), results.sets[-1])
-    if rows["system"].isin(FAMILIAR).all():
+    if rows["system"].isin({*FAMILIAR, *FAMILIAR.values(), *CONTROLS}).all():
         return ""
     if rows["test"].isna().all():
         rows = rows.drop(columns=["dev", "test", "perplexity"])
@@ -156,7 +159,8 @@ def orders(results: Results) -> tuple[Pairs, Pairs]:
     """The pairs of systems, of lower and of higher perplexity in the paper, whose perplexity of the last test set is
     known, and those that are not in this order.
     """
-    return compare_orders(PAPER.facts["orders"], results.test["perplexity"])
+    pairs = [[results.own(system) for system in pair] for pair in PAPER.facts["orders"]]
+    return compare_orders(pairs, results.test["perplexity"])
 
 
 def all_numbers(results: Results) -> Iterator[pd.DataFrame]:

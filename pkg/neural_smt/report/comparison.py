@@ -10,7 +10,7 @@ import pandas as pd
 
 from neural_smt.io.files import read_object
 from neural_smt.io.tables import formatted, markdown, table, texts, write_frame
-from neural_smt.report.papers import Paper, listed
+from neural_smt.report.papers import Paper
 from neural_smt.report.scores import PLACE, p_value_text, score_texts, set_names
 
 NUMBERS = ["table", "row", "system", "set", "quantity", "paper", "here"]
@@ -48,13 +48,15 @@ class Comparison:
             return None
         return fmean(self.bleu(system, name) for name in self.sets[1:] or self.sets)
 
+    def own(self, system: str) -> str:
+        """The system that stands for one of the paper's: of the same name, or its stand-in where there is none."""
+        return system if system in self.test.index else self.paper.stand_ins.get(system, system)
+
     def rows(self, name: str) -> pd.DataFrame:
-        """The rows of one of the paper's tables that have a system, the first that there is of those that they name."""
+        """The rows of one of the paper's tables that have a system."""
         found = self.paper.rows(name)
-        found["system"] = [
-            next((one for one in listed(named) if one in self.test.index), "") for named in found["system"]
-        ]
-        return found[found["system"] != ""]
+        found = found.assign(system=found["system"].map(self.own))
+        return found[found["system"].isin(self.test.index)]
 
     def beside(self, rows: pd.DataFrame, name: str) -> pd.DataFrame:
         """Rows of the paper with our figures of a set as columns ``here_...``, and its name as ``set``."""

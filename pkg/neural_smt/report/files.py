@@ -52,7 +52,10 @@ class ReportFiles(Layout):
     @property
     def ours(self) -> list[str]:
         """The systems that no table of the papers has a row for; nothing where none has rows for two of them."""
-        papers = {*self.paper_rows().values(), *self.joint_systems, *self.attention_systems} - {"control"}
+        papers = {*self.paper_rows().values(), *self.joint_systems, *self.attention_systems} - {
+            "control",
+            "control_parallel",
+        }
         return [name for name in self.systems if name not in papers] if len(papers) > 1 else []
 
     def results(self, pattern: str, **values: Iterable[Any]) -> list[str]:
@@ -128,17 +131,21 @@ class ReportFiles(Layout):
             }
         return found
 
+    @property
+    def target_only(self) -> str | None:
+        """The system that joint models are tested against."""
+        return next((name for name in ("target_only", "recurrent") if name in self.joint_systems), None)
+
     def joint(self) -> dict[str, Any]:
         """What the tables of joint models are made from."""
         chosen = [name for name in self.joint_systems if self.rescores_lattices(name)]
         networks = {name: self.rescoring_network(name) for name in chosen}
         base = sorted({self.systems[name]["base"] for name in chosen})[:1]
-        tested = "recurrent" in self.joint_systems
         perplexity = f"{self.folder}/training/{{}}/perplexity.json"
         return {
             "scores": self.scores([name for name in self.systems if name in self.joint_systems]),
             "significance": self.significance(),
-            "target_only": f"{self.folder}/evaluation/joint/{[*self.compared][-1]}.json" if tested else None,
+            "target_only": f"{self.folder}/evaluation/joint/{[*self.compared][-1]}.json" if self.target_only else None,
             "perplexities": {name: perplexity.format(network) for name, network in networks.items() if network},
             "choices": self.measured("decoding", chosen),
             "searches": {
@@ -192,14 +199,14 @@ class ReportFiles(Layout):
         count = self.config["shards"]
         return [f"{job}.{shard}-of-{count}" for job in jobs for shard in range(1, count + 1)]
 
-    def _data_jobs(self) -> list[str]:
-        """Jobs that build what is made from the training text alone."""
+    def _data_jobs(self, data: str) -> list[str]:
+        """Jobs that build what is made from the training text of some data alone."""
         rules = ("extract_phrases", "consolidate_phrases", "count_targets", "score_phrases")
         return [
             *every("alignment/align.{direction}", direction=("forward", "backward")),
             *("alignment/symmetrise", "alignment/build_lexical_tables", "phrases/build_phrase_table"),
             *(self._in_shards(every("phrases/{rule}", rule=rules)) if self.config["shards"] > 1 else []),
-            "language_model/build_language_model",
+            *every("language_model/build_language_model.{model}", model=self.used_ngram_models(data)),
         ]
 
     def scaling(self) -> dict[int, list[str]]:
@@ -209,7 +216,7 @@ class ReportFiles(Layout):
             data = self.data(system)
             pairs = drawn_pairs(data)
             if pairs is not None:
-                jobs = ["selection/take_pairs", *self._data_jobs()]
+                jobs = ["selection/take_pairs", *self._data_jobs(data)]
                 names = every("data/{data}/benchmarks/{job}", data=[data], job=jobs)
                 names += [f"benchmarks/tuning/tune/{system}.run1"]
                 names += self._in_shards(every(f"benchmarks/decoding/decode/{system}.run1.{{set}}", set=self.sets))
@@ -218,7 +225,7 @@ class ReportFiles(Layout):
 
     def benchmarks(self) -> list[str]:
         """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
-        config, data = self.config, self._data_jobs()
+        config, data = self.config, self._data_jobs("selected")
         scores_pool = config["shards"] > 1 and config["selection"]["method"] != "none"
         joint = [name for name in self.joint_inputs if name in self.used_networks("recurrent")]
         texts = every("corpus/tokenise/{name}.{side}", name=config["corpus"]["train"], side=(self.source, self.target))
@@ -238,7 +245,9 @@ class ReportFiles(Layout):
                 jobs += every("tuning/tune/{name}", name=names)
             jobs += decode if self.is_rescored(system) else self._in_shards(decode)
         found = self.results("benchmarks/{job}.tsv", job=jobs)
-        return found + self.results("data/{variant}/benchmarks/{job}.tsv", variant=self.variants, job=data)
+        for variant in self.variants:
+            found += self.results(f"data/{variant}/benchmarks/{{job}}.tsv", job=self._data_jobs(variant))
+        return found
 
     def heading(self, page: str) -> str:
         """What stands above the main table or figure of a page."""

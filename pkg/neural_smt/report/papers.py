@@ -23,6 +23,11 @@ class Paper(NamedTuple):
     tables: dict[str, dict[str, Any]]
     facts: dict[str, Any]
 
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Systems that experiments may lack -> those that stand for them then."""
+        return self.facts.get("stand_ins", {})
+
     def rows(self, name: str = "1") -> "pd.DataFrame":
         """The rows of a table; missing numbers are NaN."""
         import pandas as pd  # half a second, which rules that only ask for names can do without
@@ -42,13 +47,8 @@ class Paper(NamedTuple):
         names = []
         for table in self.tables.values():
             places = [place for place, column in enumerate(table.get("columns", COLUMNS)) if column.endswith("system")]
-            names += [name for row in table["rows"] for place in places for name in listed(row[place])]
+            names += [row[place] for row in table["rows"] for place in places]
         return list(dict.fromkeys(names))
-
-
-def listed(names: str | list[str]) -> list[str]:
-    """The systems that can stand for a row, the best one first."""
-    return [names] if isinstance(names, str) else names
 
 
 @cache

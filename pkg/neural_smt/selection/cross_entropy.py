@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import count_words
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.shards import in_threads
@@ -99,14 +100,10 @@ def _sample_like(
     pool: Sequence[Iterable[str]], in_domain: Sequence[list[str]], generator: np.random.Generator
 ) -> np.ndarray:
     """Rows of the pool, drawn with replacement until they have as many words (all sides) as the in-domain text."""
-    lengths = sum((_words_per_line(side) for side in pool), np.zeros((), dtype=np.int64))
-    wanted = sum(int(_words_per_line(side).sum()) for side in in_domain)
+    lengths = sum((count_words(side) for side in pool), np.zeros((), dtype=np.int64))
+    wanted = sum(int(count_words(side).sum()) for side in in_domain)
     draws: list[np.ndarray] = []
     while sum(int(lengths[drawn].sum()) for drawn in draws) < wanted:
         draws.append(generator.integers(len(lengths), size=len(lengths)))
     rows = np.concatenate(draws)
     return rows[: np.searchsorted(np.cumsum(lengths[rows]), wanted) + 1]
-
-
-def _words_per_line(lines: Iterable[str]) -> np.ndarray:
-    return np.fromiter((len(line.split()) for line in lines), dtype=np.int64)

@@ -18,6 +18,7 @@ from neural_smt.io.files import atomic, read_lines, read_parallel, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
 from neural_smt.selection.curve import PoolModels, chosen_fraction, draw_curve, lines_of, write_curve
+from neural_smt.selection.origins import kept_lines
 from neural_smt.shards import Shard
 
 logger = logging.getLogger(__name__)
@@ -137,7 +138,7 @@ def taken_lines(lines: int, seed: int, scores: Path | None = None, number: int |
     if number is None and scores is None:
         return np.ones(lines, dtype=np.bool_)
     if number is None:
-        drawn = generator.choice(lines, size=count_kept(required(scores), lines), replace=False)
+        drawn = generator.choice(lines, size=kept_lines(required(scores), lines).sum(), replace=False)
     elif number <= lines:
         drawn = generator.permutation(lines)[:number]
     else:
@@ -145,22 +146,6 @@ def taken_lines(lines: int, seed: int, scores: Path | None = None, number: int |
     taken = np.zeros(lines, dtype=np.bool_)
     taken[drawn] = True
     return taken
-
-
-def count_kept(scores: Path, lines: int) -> int:
-    """How many lines of a pool selection kept, by the scores it wrote.
-
-    ``UserError`` when they are not scores of ``lines`` lines, or a line of them does not end in 0 or 1.
-    """
-    kept = number = 0
-    for number, line in enumerate(stream_lines(scores), start=1):
-        flag = line.rpartition("\t")[2]
-        if flag not in ("0", "1"):
-            raise UserError(f"{scores}, line {number}: ends neither in 0 nor in 1; run the selection again")
-        kept += flag == "1"
-    if number != lines:
-        raise UserError(f"{scores} has {number} scores but the pool has {lines} lines; run the selection again")
-    return kept
 
 
 def _open(pool: list[Path], in_domain: list[Path], **more: list[Path]) -> tuple[int, list[TextLines], list[list[str]]]:

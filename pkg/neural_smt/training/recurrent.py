@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.io.streams import stream_texts
+from neural_smt.io.streams import count_words, stream_texts
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.device import precision_context
@@ -28,11 +29,12 @@ from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordCla
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork, SentenceBatch, pack_sentences
 from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation, load_representation
+from neural_smt.selection.origins import lines_of_sources
 from neural_smt.shortlist import repeated_words, shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training, by_length
-from neural_smt.training.texts import NgramText, draw_sentences
+from neural_smt.training.texts import NgramText, draw_lines, draw_sentences
 from neural_smt.training.word_classes import choose_classes, expected_cost, predicted_counts
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -171,24 +173,28 @@ def read_inputs(
     sources: Sequence[Path],
     alignment: Path | None,
     place: torch.device,
+    chosen: np.ndarray | None = None,
 ) -> JointText:
     """A text with what a joint model knows of its source, where there is a representation.
 
     sentences, lines: the text, as ids and as it stands in ``texts``; sources: parallel to them; alignment: of all of
-    them, one after the other, a line for each; place: of the vectors. Raises ``UserError`` for files that do not go
-    together.
+    them, one after the other, a line for each; place: of the vectors; chosen: which lines of all these files the text
+    is, bool, None for all. Raises ``UserError`` for files that do not go together.
     """
     if representation is None:
         return JointText(sentences)
     if alignment is None or not sources:
         raise UserError("a joint model needs the source and the alignment of its text; give sources and alignment")
     links, source = read_alignments(alignment), list(stream_texts(sources))
+    count = len(lines) if chosen is None else len(chosen)
     for found, paths in ((source, sources), (links, [alignment])):
-        if len(found) != len(lines):
+        if len(found) != count:
             raise UserError(
                 f"{', '.join(map(str, paths))}: {len(found)} lines, but {', '.join(map(str, texts))} has "
-                f"{len(lines)}; give files made from the same sentences"
+                f"{count}; give files made from the same sentences"
             )
+    if chosen is not None:
+        source, links = list(compress(source, chosen)), links.take(np.flatnonzero(chosen))
     try:
         sets, numbers = training_links(links, sentences.lengths)
     except ValueError as error:
@@ -197,6 +203,29 @@ def read_inputs(
     inputs = representation.inputs([line.split() for line in read], sets)
     table = None if inputs.table is None else torch.from_numpy(inputs.table).to(place)
     return JointText(sentences, inputs.rows[numbers], table)
+
+
+def choose_lines(
+    texts: Sequence[Path], settings: Settings, origins: Sequence[Sequence[str]], seed: int
+) -> np.ndarray | None:
+    """bool ``[lines]``: the lines of texts that a network is trained and validated on; None for all of them.
+
+    settings: sources, words, validation, validation_words; origins: of the texts, see ``lines_of_sources``. Texts may
+    be long: their lines are counted one by one.
+    """
+    if not (settings.sources or settings.words):
+        return None
+    lengths = count_words(stream_texts(texts))
+    among = lines_of_sources(origins, settings.sources) if settings.sources else np.ones(len(lengths), dtype=bool)
+    if len(among) != len(lengths):
+        raise UserError(
+            f"{', '.join(map(str, texts))}: {len(lengths)} lines, but origins tell of {len(among)}; give the tables of "
+            "cleaning and the scores of selection that belong to these texts"
+        )
+    if not settings.words:
+        return among
+    held_out = settings.validation_words or round(settings.words * settings.validation / (1 - settings.validation))
+    return draw_lines(lengths, settings.words + held_out, seed, among)
 
 
 def prepare(
@@ -208,27 +237,28 @@ def prepare(
     sources: Sequence[Path] = (),
     alignment: Path | None = None,
     representation: Path | None = None,
+    origins: Sequence[Sequence[str]] = (),
 ) -> Training:
     """A network and tokenised texts, taken together; a joint model where there is a representation of the source.
 
     sources, alignment, representation: what a joint model knows of the source, ``sources`` parallel to ``texts`` and
-    ``alignment`` with a line for each line of theirs. What is told of it: the figures of ``measure_beside_ngrams`` for
+    ``alignment`` with a line for each line of theirs; origins: where lines come from, see ``lines_of_sources``, for a
+    network of some sources. What is told of it: the figures of ``measure_beside_ngrams`` for
     the held-out sentences, with an n-gram model of the training sentences, and what was trained: words, word classes
     and their cost on the training text, direct features that share weights, words of training per second.
     """
-    lines = list(stream_texts(texts))
+    chosen = choose_lines(texts, settings, origins, seed)
+    lines = list(stream_texts(texts) if chosen is None else compress(stream_texts(texts), chosen))
     everything = Vocabulary.from_sentences(lines)
     encoded = everything.encode(lines)
     if len(encoded.values) == 0:
         raise UserError(f"{', '.join(map(str, texts))}: no words to train on; check the selection stage")
-    drawn = draw_sentences(encoded, settings.validation, seed)
+    drawn = draw_sentences(encoded, settings.validation, seed, settings.validation_words)
     kept = np.flatnonzero(~drawn)
-    if 0 < settings.sentences < len(kept):
-        kept = np.sort(np.random.default_rng(seed).choice(kept, settings.sentences, replace=False))
     vocabulary = repeated_words(lines[number] for number in kept.tolist())
     known = Ragged(shortlist_ids(everything, vocabulary)[encoded.values], encoded.offsets)
     read = None if representation is None else load_representation(representation)
-    whole = read_inputs(read, known, lines, texts, sources, alignment, place)
+    whole = read_inputs(read, known, lines, texts, sources, alignment, place, chosen)
     text, held_out = whole.take(kept), whole.take(np.flatnonzero(drawn))
     words, sentences = len(vocabulary), text.sentences
     classes = choose_classes(Settings(settings.classes), sentences, words)

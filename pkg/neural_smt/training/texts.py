@@ -86,17 +86,35 @@ def split_sentences(sentences: Ragged, fraction: float, seed: int) -> tuple[Ragg
     return sentences.take(np.flatnonzero(~held_out)), sentences.take(np.flatnonzero(held_out))
 
 
-def draw_sentences(sentences: Ragged, fraction: float, seed: int) -> np.ndarray:
-    """bool ``[n]``: the sentences that ``split_sentences`` holds out."""
-    if fraction == 0:
+def draw_sentences(sentences: Ragged, fraction: float, seed: int, words: int = 0) -> np.ndarray:
+    """bool ``[n]``: the sentences that ``split_sentences`` holds out.
+
+    words: so many words are held out whatever the fraction (the last sentence may exceed them); 0 for the fraction.
+    """
+    if fraction == 0 and words == 0:
         return np.zeros(len(sentences), dtype=bool)
     hashes, count = hash_rows(seed, sentences), max(1, round(fraction * len(sentences)))
+    if words:
+        lengths = sentences.lengths[np.argsort(hashes, kind="stable")]
+        count = min(int(np.searchsorted(np.cumsum(lengths), words)) + 1, len(hashes))
     chosen = hashes <= np.partition(hashes, count - 1)[count - 1]
     if chosen.all():
         raise UserError(
             "training: holding out sentences leaves none to train on; lower the setting validation or add text"
         )
     return chosen
+
+
+def draw_lines(lengths: np.ndarray, words: int, seed: int, among: np.ndarray) -> np.ndarray:
+    """bool ``[n]``: lines drawn at random that have so many words together (the last may exceed it); all where they
+    have fewer.
+
+    lengths: int ``[n]``, words of each line; among: bool ``[n]``, the lines that may be drawn.
+    """
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(among))
+    drawn = np.zeros(len(lengths), dtype=bool)
+    drawn[rows[: np.searchsorted(np.cumsum(lengths[rows]), words) + 1]] = True
+    return drawn
 
 
 def hash_rows(seed: int, *sides: Ragged) -> np.ndarray:

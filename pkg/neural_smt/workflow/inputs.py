@@ -112,9 +112,23 @@ class Inputs:
         kinds = {self.layout.kind_of(name) for name in self.layout.networks_of(wildcards.system)}
         return int(self.config["device"] == "cuda" and not kinds <= {"encoder_decoder", "recurrent"})
 
-    def arpa(self, wildcards: Any) -> str:
-        """The language model of a system as ARPA."""
-        return f"{self.layout.data_folder(wildcards.system)}/language_model/model.arpa.gz"
+    def arpas(self, wildcards: Any) -> list[str]:
+        """The n-gram models of a system as ARPA."""
+        return [f"{model}.arpa.gz" for model in self.layout.language_models(wildcards.system)]
+
+    def modelled_texts(self, wildcards: Any) -> list[str]:
+        """What an n-gram model is estimated on."""
+        texts = self.layout.declared_ngram_models[wildcards.model]["texts"]
+        return [f"results/{wildcards.data}/selection/{name}.{self.layout.target}" for name in texts]
+
+    def ngram_settings(self, wildcards: Any) -> dict[str, Any]:
+        """How it is estimated."""
+        declared = self.layout.declared_ngram_models[wildcards.model]
+        return {key: value for key, value in declared.items() if key != "texts"}
+
+    def dev_model(self, wildcards: Any) -> str:
+        """The n-gram model of some data that is measured on the dev set."""
+        return self.layout.dev_model(wildcards.data.partition("/data/")[2] or "selected")
 
     def base_weights(self, wildcards: Any) -> str:
         """The tuned weights of a system's base."""
