@@ -79,3 +79,8 @@ rule mi2016:
             "no system is an attention network; take --configfile experiments/multi30k_nmt.yaml "
             "or give a system a 'translate'",
         ),
+
+
+for name in config["memory"]:
+    if not workflow.is_rule(name):
+        raise WorkflowError(f"memory.{name}: there is no such rule; `snakemake --list-rules` names all")

@@ -150,5 +150,6 @@ def one_of(names):
 
 
 def memory(gigabytes):
-    """Memory of a job in MB, doubled at every retry."""
-    return lambda wildcards, attempt: 1000 * gigabytes * 2 ** (attempt - 1)
+    """Memory of a job in MB, that of the experiment where it says so, doubled at every retry."""
+    asked = config["memory"]
+    return lambda wildcards, attempt, rulename: asked.get(rulename, 1000 * gigabytes) * 2 ** (attempt - 1)

@@ -106,7 +106,7 @@ def plan(
     configfile: list[Path],
     nodes: int = 1,
     cores: int = 2,
-    gpus: int = 0,
+    gpus: int | None = None,
     config: dict[str, Any] | None = None,
     target: str = "",
     rules: bool = False,
@@ -117,12 +117,19 @@ def plan(
     """Predict the time, memory and disk of every rule of an experiment before anyone starts it.
 
     configfile: the experiment's files, each put over the one before; nodes, cores and gpus: of the machine, the latter
-    two of each node, with networks on the GPUs where there are any; config: further settings; target: what is to be
-    made (all that the experiment's systems need); rules: tell of every rule, and not of stages; throughputs: rates that
-    were measured; output: the plan as JSON.
+    two of each node (as many GPUs as a job asks for); config: further settings; target: what is to be made (all that
+    the experiment's systems need); rules: tell of every rule, and not of stages; throughputs: rates that were measured;
+    output: the plan as JSON.
     """
-    machine, changes = Machine(nodes, cores, gpus), {**({"device": "cuda"} if gpus else {}), **(config or {})}
-    whole = complete_configuration(snakefile, configfile, changes)
+    whole = complete_configuration(snakefile, configfile, config or {})
+    asked = whole["training"]["processes"] if whole["device"] == "cuda" else 0
+    machine = Machine(nodes, cores, asked if gpus is None else gpus)
+    if machine.gpus < asked:
+        raise UserError(f"--gpus: jobs ask for {asked} GPUs (device: cuda), a node has {machine.gpus}; give it as many")
+    if machine.gpus and not asked:
+        raise UserError(
+            f"--gpus: no job asks for a GPU (device: {whole['device']}); set device: cuda, or --config device=cuda"
+        )
     made = predict(whole, Throughputs.load(throughputs), snakefile, Path(snakefile).parent, machine, target)
     if output is not None:
         write_json(output, made)
