@@ -55,6 +55,7 @@ rule select_pairs:
     input:
         pool=[f"results/{{experiment}}/corpus/train.{side}" for side in (SOURCE, TARGET)],
         in_domain=INPUTS.in_domain(SOURCE, TARGET),
+        compared=INPUTS.compared(SOURCE, TARGET),
         dev=tokenised(CORPUS["dev"], SOURCE) + tokenised(CORPUS["dev"], TARGET),
         scored=scores_of_shards("train"),
     output:
@@ -85,6 +86,7 @@ use rule select_pairs as select_text with:
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         in_domain=INPUTS.in_domain(TARGET),
+        compared=INPUTS.compared(TARGET),
         dev=tokenised(CORPUS["dev"], TARGET),
         scored=scores_of_shards("monolingual"),
     output:

@@ -8,6 +8,8 @@ import yaml
 from refusals import check_refused
 
 from neural_smt.experiment.configuration import MOVED, complete
+from neural_smt.experiment.layout import Layout
+from neural_smt.experiment.networks import joint_text
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.systems import Systems
 from neural_smt.vocabulary_selection.candidates import SIZES
@@ -40,6 +42,25 @@ def searched(*groups: str) -> Section:
 
 def translated(**chosen: Any) -> Section:
     return {"features": [], "translate": chosen}
+
+
+def test_a_network_of_some_sources_reads_the_texts_that_hold_them(tiny: Section) -> None:
+    networks = {"recurrent": {"sources": ["extra", "news"]}}
+    networks |= {"pairs": {"base": "recurrent", "sources": ["pool"], "input": {"kind": "learned"}}}
+    layout = Layout(complete(experiment(tiny, networks, {"row": rescored("recurrent"), "joint": rescored("pairs")})))
+    read = {name: joint_text(layout, name) for name in ("recurrent", "pairs")}
+    cleaning, selection = "results/tiny/corpus/cleaning", "results/tiny/selection"
+    pairs = [[f"{cleaning}.in_domain.csv"], [f"{cleaning}.train.csv", f"{selection}/train.scores.tsv.gz"]]
+    extra = [f"{cleaning}.monolingual.csv", f"{selection}/monolingual.scores.tsv.gz"]
+    assert read["recurrent"] == {
+        "texts": [f"{selection}/train.fr", f"{selection}/monolingual.fr"],
+        "origins": [*pairs, extra],
+    }
+    assert (read["pairs"]["texts"], read["pairs"]["origins"]) == ([f"{selection}/train.fr"], pairs)
+    assert read["pairs"]["sources"] == [f"{selection}/train.en"]
+    unselected = tiny | {"selection": {}}
+    layout = Layout(complete(experiment(unselected, networks, {"row": rescored("recurrent")})))
+    assert joint_text(layout, "recurrent")["origins"] == [*pairs[:1], pairs[1][:1], extra[:1]]
 
 
 def test_networks_inherit_kind_and_settings(tiny: Section) -> None:

@@ -74,6 +74,31 @@ def test_curve_holds_selected_and_random_and_the_choice(toy: Path, tmp_path: Pat
     assert selected(toy, tmp_path / "two", threads=2) == files, "with any number of threads"
 
 
+@pytest.mark.parametrize("sides", [("en", "fr"), ("fr",)])
+def test_so_many_words_are_kept_as_are_wanted(toy: Path, tmp_path: Path, sides: tuple[str, ...]) -> None:
+    """Compared with two texts, which are no training text themselves; in-domain text still is."""
+    news = [line.lower() for line in read_lines(toy / "in.fr")]
+    write_texts(tmp_path, some=news[:25], others=news[25:])
+    compared = [tmp_path / f"{name}.{side}" for side in sides for name in ("some", "others")]
+    settings = SETTINGS | {"method": "axelrod" if len(sides) == 2 else "moore_lewis", "words": 300}
+    (tmp_path / "out").mkdir()
+    selected(toy, tmp_path / "in", sides, settings=settings)
+    selected(toy, tmp_path / "out", sides, settings=settings, in_domain=[], compared=compared)
+    kept = read_lines(tmp_path / "out" / "out.fr")
+    assert 300 <= sum(len(line.split()) for line in kept) < 312 and {*kept} <= {*read_lines(toy / "pool.fr")[::5]}
+    assert read_lines(tmp_path / "in" / "out.fr") == (read_lines(toy / "in.fr") if len(sides) == 2 else []) + kept
+    rows = read_csv(tmp_path / "out" / "curve.csv")
+    assert [(row["method"], row["sentences"]) for row in rows] == [
+        ("selected", str(len(kept))),
+        ("random", rows[1]["sentences"]),
+    ]
+    whole = selected(toy, tmp_path / "out", sides, settings=settings | {"words": 10**6})
+    assert len(whole["out.fr"].splitlines()) >= 500
+    check_refused(
+        ["2 pool", "3 in_domain"], selected, toy, tmp_path, compared=[*compared[:1], *compared[:1], *compared[:1]]
+    )
+
+
 def test_method_none_keeps_everything_and_draws_no_curve(toy: Path, tmp_path: Path) -> None:
     off = {"settings": SETTINGS | {"method": "none"}}
     files = selected(toy, tmp_path, **off)

@@ -32,14 +32,14 @@ def test_every_experiment(checkout: Path, row: dict[str, str]) -> None:
 def test_full_size_experiments(checkout: Path, tmp_path: Path) -> None:
     """WMT 14: archives of pairs, test sets and news, every network of both papers; WMT 12, with two baselines."""
     jobs, networks, _ = dry_run(checkout, "cho2014", "mi2016", "--configfile", "experiments/wmt14.yaml")
-    assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"], jobs["join_texts"]) == (12, 24, 7, 2)
+    assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"], jobs["join_texts"]) == (8, 16, 7, 2)
     assert jobs["select_pairs"] == jobs["measure_network"] == 1
     assert {"encoder_decoder", "cslm", "attention"} < networks and jobs["train_network"] == len(networks) == 1 + 1 + 6
     assert jobs["tune"] == 4 * 3
     assert {"write_attention_tables", "write_cho2014_table", "measure_candidates", "measure_epochs"} <= jobs.keys()
     command = ["auli2013", "--configfile", "experiments/wmt12.yaml"]
     jobs, *_ = dry_run(checkout, *command)
-    assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"]) == (4, 10, 5)
+    assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"]) == (5, 12, 5)
     assert jobs["tune"] == 2 * 3 and jobs["build_representation"] == 14 and jobs["build_language_model"] == 2
     assert {"rescore_lattices", "measure_oracles", "write_joint_tables"} <= jobs.keys()
 

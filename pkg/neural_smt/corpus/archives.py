@@ -44,6 +44,9 @@ REFERENCE = re.compile(r"&(?:#\w+|amp|lt|gt|quot|apos|nbsp);")
 _WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 """How what a server says instead of a file begins: that one must log in, say."""
 
+MARKED_UP = (".sgm", ".xml")
+"""Ends of the names of test sets as WMT publishes them: SGML, and in some years XML."""
+
 SGML_LIMIT = 1 << 28
 """Bytes of the largest SGML file that is read; test sets have less than a hundredth of that."""
 
@@ -150,7 +153,7 @@ def _unusable(archive: Path, wanted: str, what: str) -> UserError:
 def store_text(data: Iterator[bytes], origin: str, output: Path, unescape: bool = False) -> None:
     """Write a text to ``output`` (``.gz``): byte for byte when it comes gzipped, else compressed reproducibly.
 
-    data: as ``pieces`` yields it. Of SGML (``origin`` ends in ``.sgm``) the segments are written. unescape: resolve
+    data: as ``pieces`` yields it. Of SGML and XML (see ``MARKED_UP``) the segments are written. unescape: resolve
     character references. ``UserError`` names ``origin`` when it is empty, a web page, an archive of several files, a
     damaged gzip file, or none by that name.
     """
@@ -159,7 +162,7 @@ def store_text(data: Iterator[bytes], origin: str, output: Path, unescape: bool 
             store_text(data, origin, folder / output.name)
             write_lines(output, map(resolve_references, stream_lines(folder / output.name)))
         return
-    if origin.lower().endswith(".sgm"):
+    if origin.lower().endswith(MARKED_UP):
         whole = b"".join(islice(data, SGML_LIMIT // PIECE + 1))
         if len(whole) > SGML_LIMIT:
             raise UserError(f"{origin}: has more than {SGML_LIMIT >> 20} MB; give so much text as plain text")

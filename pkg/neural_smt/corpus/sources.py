@@ -20,7 +20,8 @@ ALIGNMENT = "alignment"
 def published_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Every source of published text that an experiment uses, those that are joined one by one, and its sides."""
     corpus, languages = config["corpus"], [config["languages"][side] for side in ("source", "target")]
-    both = [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]
+    both = [*corpus["train"], *corpus["in_domain"], *config["selection"].get("compare_with", [])]
+    both += [corpus["dev"], *corpus["test"], *corpus["gold"]]
     sides = dict.fromkeys(corpus["monolingual"], languages[1:]) | dict.fromkeys(both, languages)
     sides |= {name: [*languages, ALIGNMENT] for name in corpus["gold"]}
     wanted: dict[str, list[str]] = {}

@@ -45,7 +45,7 @@ def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> 
 
 
 def extract_member(*, archive: Path, member: str, output: Path, unescape: bool = False) -> None:
-    """Write one text of an archive to ``output`` (``.gz``); of SGML (``.sgm``) the segments, one a line.
+    """Write one text of an archive to ``output`` (``.gz``); of SGML (``.sgm``) and XML the segments, one a line.
 
     ``member`` is its path inside the archive; unescape: resolve character references such as ``&amp;``. ``UserError``
     when it leaves its folder, is missing, or is a link, a folder or a device.

@@ -102,6 +102,8 @@ def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for position, name in enumerate(corpus[role]):
             yield f"corpus.{role}.{position}", name
     yield "corpus.dev", corpus["dev"]
+    for position, name in enumerate(config["selection"].get("compare_with", ())):
+        yield f"selection.compare_with.{position}", name
 
 
 def _expand_test_sets(config: Mapping[str, Any]) -> None:
@@ -144,8 +146,11 @@ def _check_languages(config: Mapping[str, Any]) -> None:
             check_language(language, f"languages.{side}")
 
 
-def _check_held_out(corpus: Mapping[str, Any], languages: Iterable[str]) -> None:
-    """Raise ``UserError`` where a set that scores or tuning are of is also what systems learn from, or are tuned on."""
+def _check_held_out(config: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` where a set that scores or tuning are of is also what systems learn from, or where one that
+    scores are of is what they are tuned on, or what text is selected by.
+    """
+    corpus, languages = config["corpus"], config["languages"].values()
 
     def parts(name: str) -> dict[str, str]:
         """The sources that a set is made of, by where each of their sides comes from."""
@@ -163,6 +168,8 @@ def _check_held_out(corpus: Mapping[str, Any], languages: Iterable[str]) -> None
                 raise UserError(f"{where}: '{part}' is in {used[origin]} too; {advice}")
         if where == "corpus.dev":
             used |= dict.fromkeys(parts(name), where)
+            compared = config["selection"].get("compare_with", [])
+            used |= {part: "selection.compare_with" for one in compared for part in parts(one)}
 
 
 def _check_names(config: Mapping[str, Any]) -> None:
@@ -185,11 +192,12 @@ def _check_names(config: Mapping[str, Any]) -> None:
         if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
     if config["check"]["texts"]:
-        _check_held_out(config["corpus"], config["languages"].values())
+        _check_held_out(config)
     check_experiment(Systems(config))
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"
         )
-    if config["selection"]["method"] != "none" and not config["corpus"]["in_domain"]:
+    compared = config["corpus"]["in_domain"] or config["selection"].get("compare_with")
+    if config["selection"]["method"] != "none" and not compared:
         raise UserError("selection.method: selection needs in-domain text; name corpus.in_domain or set method: none")

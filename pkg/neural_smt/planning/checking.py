@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from neural_smt.corpus.archives import MARKED_UP
 from neural_smt.corpus.fetching import find, is_url, locations, published_name
 from neural_smt.corpus.languages import check_split
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
@@ -220,7 +221,7 @@ def find_side(config: Mapping[str, Any], name: str, side: str) -> Path | None:
             f"set data_mirror to a folder that holds {file} (neural-smt data {config['experiment']} lists all), "
             "or correct its path"
         )
-    return None if "member" in declared or file.endswith(".sgm") or is_url(place) else Path(place)
+    return None if "member" in declared or file.endswith(MARKED_UP) or is_url(place) else Path(place)
 
 
 def check_local(

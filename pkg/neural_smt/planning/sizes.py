@@ -152,7 +152,8 @@ def expect_sizes(
     corpus, selection, plan = config["corpus"], config["selection"], config["plan"]
     source, target = config["languages"]["source"], config["languages"]["target"]
     sizes, counter = Sizes(), _SourceCounter(config, folder, counted or {})
-    for name in [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]:
+    compared = selection.get("compare_with", [])
+    for name in [*corpus["train"], *corpus["in_domain"], *compared, corpus["dev"], *corpus["test"], *corpus["gold"]]:
         sizes.sources[name] = counter.text(name, [source, target])
     for name in corpus["monolingual"]:
         sizes.sources.setdefault(name, counter.text(name, [target]))
@@ -163,9 +164,12 @@ def expect_sizes(
     sizes.kept["monolingual"] = monolingual = monolingual._replace(source=0.0)
 
     measured = ratios["selected lines"], ratios["selected words"]
-    of_pairs, of_text = (
-        (plan[key], plan[key]) if plan.get(key) else measured for key in ("selected_pairs", "selected_text")
-    )
+    wanted = {
+        "selected_pairs": (selection["words"], pool),
+        "selected_text": (selection["monolingual_words"], monolingual),
+    }
+    fractions = [min(words / max(text.target, 1), 1) or plan.get(key) for key, (words, text) in wanted.items()]
+    of_pairs, of_text = ((own, own) if own else measured for own in fractions)
     whole = joined([in_domain, pool])
     for data in {"selected", "random", "all", *Systems(config).variants}:
         drawn = drawn_pairs(data)

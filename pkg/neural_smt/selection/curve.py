@@ -105,9 +105,15 @@ def _encode_on_disk(vocabulary: Vocabulary, lines: Iterable[str]) -> Ragged:
 
 
 def draw_curve(
-    models: PoolModels, ranking: np.ndarray, fractions: Sequence[float], random_samples: int, seed: int, threads: int
+    models: PoolModels,
+    ranking: np.ndarray,
+    fractions: Sequence[float],
+    random_samples: int,
+    seed: int,
+    threads: int,
+    refine: bool = True,
 ) -> list[Point]:
-    """Measure the ``fractions`` of the ranked pool, then finer ones around the best.
+    """Measure the ``fractions`` of the ranked pool, and if wanted finer ones around the best.
 
     ranking: int ``[lines]``, rows of the pool, best first. Random samples of each size follow from ``seed`` alone.
     """
@@ -129,7 +135,7 @@ def draw_curve(
                     text = "%.1f %% of the pool, %s: %d lines, %d words, dev perplexity %.2f"
                     logger.info(text, 100 * fraction, name, *figures)
             measured = [point.fraction for point in points_of(curve, "selected")]
-            wanted = _halfway(measured, chosen_fraction(curve))
+            wanted = _halfway(measured, chosen_fraction(curve)) if refine else []
     return curve
 
 

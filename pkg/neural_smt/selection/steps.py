@@ -14,8 +14,8 @@ import numpy as np
 
 from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.io.arrays import read_arrays, write_arrays
-from neural_smt.io.files import atomic, read_lines, read_parallel, write_lines
-from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
+from neural_smt.io.files import atomic, write_lines
+from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines, stream_texts
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
 from neural_smt.selection.curve import PoolModels, chosen_fraction, draw_curve, lines_of, write_curve
 from neural_smt.selection.origins import kept_lines
@@ -29,7 +29,8 @@ def train_selection_models(
 ) -> None:
     """Train the models that score a pool, for ``score_pool``: a folder with one of models for each side.
 
-    settings, seed: as of ``select``, which trains the same models where no scores are given.
+    in_domain: what the pool is compared with, one or more texts of each side; settings, seed: as of ``select``, which
+    trains the same models where no scores are given.
     """
     _, sides, inside = _open(pool, in_domain)
     _check_texts(settings["method"], in_domain, inside, *pool)
@@ -64,21 +65,24 @@ def select(
     scores: Path,
     curve: Path,
     plot: Path,
+    compared: Sequence[Path] = (),
     scored: list[Path] | None = None,
     threads: int = 1,
 ) -> None:
     """Keep the lines of a pool that resemble in-domain text.
 
-    Lines are ranked by the cross-entropy difference of all sides; how many are kept is what gives the lowest dev
-    perplexity on the target side. settings: method (``axelrod`` of pairs, Axelrod et al. 2011; ``moore_lewis`` of extra
-    text, Moore and Lewis 2010; ``none``: keep all), order, fractions, random_samples; scored: the scores of all shards
-    in their order (see ``score_pool``); without them they are computed here, since jobs of their own start Numba anew
-    (embedded experiment: 7.8 CPU seconds in all, with them 17.2). Writes the lines that are kept of each side, in the
-    pool's order, of pairs behind the in-domain ones (extra text is added to training text that holds them already); a
-    score and 0/1 for kept per line of the pool (tab-separated); the curve and its plot.
+    Lines are ranked by the cross-entropy difference of all sides. So many of the best are kept as have ``words`` words
+    of the target side (Cho et al. 2014, section 4.1) or, without them, as give the lowest dev perplexity on that side.
+    compared: what the pool is compared with, one or more texts of each side, the in-domain text if absent. settings:
+    method (``axelrod`` of pairs, Axelrod et al. 2011; ``moore_lewis`` of extra text, Moore and Lewis 2010; ``none``:
+    keep all), order, words, fractions, random_samples; scored: the scores of all shards in their order (see
+    ``score_pool``); without them they are computed here, since jobs of their own start Numba anew (embedded experiment:
+    7.8 CPU seconds in all, with them 17.2). Writes the lines that are kept of each side, in the pool's order, of pairs
+    behind the in-domain ones (extra text is added to training text that holds them already); a score and 0/1 for kept
+    per line of the pool (tab-separated); the curve and its plot.
     """
     lines, sides, inside = _open(pool, in_domain, dev=dev, output=output)
-    dev_lines = _read_sides(dev)[-1]
+    dev_lines, alike = _read_sides(dev, len(dev))[-1], _read_sides(compared, len(pool)) or inside
     method, title = "moore_lewis", "Selection of extra language-model text"
     if len(pool) > 1:
         method, title = "axelrod", "Selection of training pairs (target side)"
@@ -87,18 +91,21 @@ def select(
     if settings["method"] == "none":
         values, kept, drawn = np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), []
     else:
-        _check_texts(method, in_domain, inside, pool[-1], dev[-1])
+        _check_texts(method, compared or in_domain, alike, pool[-1], dev[-1])
         if scored:
             values = np.concatenate([read_arrays(path)["scores"] for path in scored])
             if len(values) != lines:
                 found = f"{len(values)} scores of {lines} lines"
                 raise UserError(f"{scored[0]} and other shards: {found}; score them again")
         else:
-            models = train_sides(sides, inside, settings["order"], np.random.default_rng(seed))
+            models = train_sides(sides, alike, settings["order"], np.random.default_rng(seed))
             values = score_sides(models, sides, threads)
         ranking = np.argsort(values, kind="stable")
-        pools = PoolModels(sides[-1], inside[-1], dev_lines, settings["order"])
-        drawn = draw_curve(pools, ranking, settings["fractions"], settings["random_samples"], seed, threads)
+        pools = PoolModels(sides[-1], alike[-1], dev_lines, settings["order"])
+        words, fractions = settings.get("words", 0), settings["fractions"]
+        if words:
+            fractions = [min(np.searchsorted(np.cumsum(pools.pool.lengths[ranking]), words) + 1, lines) / lines]
+        drawn = draw_curve(pools, ranking, fractions, settings["random_samples"], seed, threads, refine=not words)
         kept = np.zeros(lines, dtype=np.bool_)
         chosen = chosen_fraction(drawn)
         kept[ranking[: lines_of(chosen, lines)]] = True
@@ -154,9 +161,7 @@ def _open(pool: list[Path], in_domain: list[Path], **more: list[Path]) -> tuple[
     ``UserError`` where these texts, or more, do not have as many sides.
     """
     check_as_many(pool=pool, **more)
-    if in_domain:
-        check_as_many(pool=pool, in_domain=in_domain)
-    return _count(pool), [TextLines(path) for path in pool], _read_sides(in_domain)
+    return _count(pool), [TextLines(path) for path in pool], _read_sides(in_domain, len(pool))
 
 
 def _count(texts: Sequence[Path]) -> int:
@@ -164,9 +169,18 @@ def _count(texts: Sequence[Path]) -> int:
     return count_parallel(*texts) if len(texts) == 2 else count_lines(texts[0])
 
 
-def _read_sides(texts: Sequence[Path]) -> list[list[str]]:
-    """The lines of each side of a text, as many of both where it has two."""
-    return list(read_parallel(*texts)) if len(texts) == 2 else [read_lines(text) for text in texts]
+def _read_sides(texts: Sequence[Path], sides: int) -> list[list[str]]:
+    """The lines of each side of texts, all files of one side before those of the other; nothing of no texts.
+
+    ``UserError`` where a text has not as many lines on both sides.
+    """
+    count = len(texts) // sides
+    if len(texts) != count * sides:
+        check_as_many(pool=range(sides), in_domain=texts)
+    parts = [texts[number * count : (number + 1) * count] for number in range(sides) if count]
+    for pair in zip(*parts, strict=True) if sides == 2 else ():
+        count_parallel(*pair)
+    return [list(stream_texts(part)) for part in parts]
 
 
 def _write_sides(output: list[Path], inside: list[list[str]], pool: list[TextLines], kept: np.ndarray) -> None:

@@ -39,6 +39,11 @@ class Inputs:
         """In-domain text after cleaning; nothing where the experiment names none."""
         return [f"{self.folder}/corpus/in_domain.{side}" for side in languages] if self.corpus["in_domain"] else []
 
+    def compared(self, *languages: str) -> list[str]:
+        """What selection compares a pool with, where that is not the in-domain text: all of one language first."""
+        names = self.config["selection"].get("compare_with", [])
+        return [f"{self.folder}/corpus/tokenised/{name}.{side}" for side in languages for name in names]
+
     def _sides(self, text: str) -> list[str]:
         """The languages of a text that lines are selected from: extra text has the target language alone."""
         return [*self.layout.sides.values()] if text == "train" else [self.layout.target]
@@ -48,15 +53,19 @@ class Inputs:
         return [f"{self.folder}/corpus/{wildcards.text}.{side}" for side in self._sides(wildcards.text)]
 
     def pool_in_domain(self, wildcards: Any) -> list[str]:
-        """The same sides of the in-domain text."""
-        return self.in_domain(*self._sides(wildcards.text))
+        """The same sides of what it is compared with."""
+        sides = self._sides(wildcards.text)
+        return self.compared(*sides) or self.in_domain(*sides)
 
     @property
     def selection(self) -> dict[str, dict[str, Any]]:
         """The texts that lines are selected from, and how."""
-        settings, extra = self.config["selection"], self.corpus["monolingual"]
-        methods = {"train": settings["method"]} | ({"monolingual": settings["monolingual_method"]} if extra else {})
-        return {text: settings | {"method": method} for text, method in methods.items()}
+        settings = self.config["selection"]
+        texts = {"train": settings}
+        if self.corpus["monolingual"]:
+            method, words = settings["monolingual_method"], settings["monolingual_words"]
+            texts["monolingual"] = settings | {"method": method, "words": words}
+        return texts
 
     def scores(self, wildcards: Any, text: str) -> list[str]:
         """The scores of the lines of a text, where as many are drawn at random as selection kept."""
