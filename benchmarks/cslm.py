@@ -232,13 +232,14 @@ def main() -> None:
     loaded, folder = model(), trained_folder()
     text = sentences("val", "en")[: arguments.sentences]
     rows = {}
-    for search, nbests, part in (("estimated", (0, 100), text), ("exact", (0,), text[:EXACT_SENTENCES])):
+    few = text[:EXACT_SENTENCES]
+    for search, nbests, part in (("estimated", (0, 100), text), ("estimated", (0,), few), ("exact", (0,), few)):
         runs = Runs(loaded, folder, part, search)
         for nbest in nbests:
             name = f"{search}, {nbest or 1}-best, {len(part)} sentences"
             rows[name] = {str(threads): runs.measure(nbest, threads) for threads in (1, 2)} | runs.parts(nbest)
             show(name, rows[name])
-        if search == "estimated":
+        if part is text:
             rows["rescoring"] = rescoring(runs)
             show("rescoring", rows["rescoring"])
     write_json(RESULTS / "cslm.json", {"network": SIZES, "rows": rows})
