@@ -44,7 +44,7 @@ SIZES = {"projection": 64, "layers": [256, 64]}
 UPDATES = 1500
 WEIGHT = 0.1
 EXACT_SENTENCES = 100
-"""Exact normalisers take so long that fewer sentences must do."""
+"""The exact search takes so long that fewer sentences must do."""
 
 
 def trained_folder() -> Path:
@@ -73,12 +73,12 @@ def trained_folder() -> Path:
     return folder / "model"
 
 
-def bare_products(folder: Path, normaliser: str, rows: int = 2048) -> float:
+def bare_products(folder: Path, search: str, rows: int = 2048) -> float:
     """Seconds per context of nothing but the matrix products that an n-gram needs, on one thread."""
     network = Trained.load(folder, CslmNetwork, select_device("cpu")).network
     layers = (network.first, network.second, network.output)
     first, second, output = (layer.weight.detach().t().contiguous() for layer in layers)
-    if normaliser == "estimated":
+    if search == "estimated":
         output = output[:, :FREQUENT].contiguous()
     inputs = (torch.rand(rows, first.shape[0]), torch.rand(rows, second.shape[0]), torch.rand(rows, output.shape[0]))
     # The first layer's product is looked up in a table, so it does not count.
@@ -123,8 +123,9 @@ def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, 
         for cache in (feature.score, feature.exact):
             if isinstance(cache, NgramCache):
                 stack.enter_context(patch.object(cache, "score", timed("network", cache.score)))
-        scored = timed("cslm", batches._FeatureInBatch.score_claimed)
-        stack.enter_context(patch.object(batches._FeatureInBatch, "score_claimed", scored))
+        for method in ("score_claimed", "score_candidates"):
+            scored = timed("cslm", getattr(batches._FeatureInBatch, method))
+            stack.enter_context(patch.object(batches._FeatureInBatch, method, scored))
         stack.enter_context(patch.object(CslmFeature, "rescore", timed("cslm", CslmFeature.rescore)))
         spent["all"] = seconds(lambda: decoder.decode(text, nbest), 1)
     return spent
@@ -133,8 +134,8 @@ def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, 
 class Runs:
     """The decoders that are compared, over the same sentences, whose phrase pairs are looked up once as in tuning."""
 
-    def __init__(self, loaded: TranslationModel, folder: Path, text: list[list[str]], normaliser: str):
-        self.loaded, self.folder, self.normaliser = loaded, folder, normaliser
+    def __init__(self, loaded: TranslationModel, folder: Path, text: list[list[str]], search: str):
+        self.loaded, self.folder, self.search = loaded, folder, search
         tuned = read_moses_ini(SHARED / "oracle" / "decoding" / "moses.ini").weights.values
         other = {name: tuple(value * 0.8 for value in tuned[name]) for name in ("LM0", "Distortion0")}
         self.weights = [Weights(tuned | {"Cslm0": (WEIGHT,)}), Weights(tuned | other | {"Cslm0": (1.5 * WEIGHT,)})]
@@ -146,7 +147,7 @@ class Runs:
 
     def new_feature(self) -> CslmFeature:
         """A feature with an empty cache."""
-        loaded, settings = self.loaded, {"normaliser": self.normaliser}
+        loaded, settings = self.loaded, {"search": self.search}
         target = loaded.target_vocabulary
         return CslmFeature.load(
             self.folder, loaded.language_models[0], target, settings, phrases=loaded.phrase_table.target
@@ -189,7 +190,7 @@ class Runs:
             "share_of_network": round(spent["network"] / spent["all"], 2),
             "share_of_sharing_and_cache": round((spent["cslm"] - spent["network"]) / spent["all"], 2),
             "ngrams_scored_per_second": round(scored / max(spent["network"], 1e-9)),
-            "bare_products_per_second": round(1 / bare_products(self.folder, self.normaliser)),
+            "bare_products_per_second": round(1 / bare_products(self.folder, self.search)),
             "cold_cache_hit_rate": first["cache_hit_rate"],
             "warm_cache_hit_rate": later_rate(*counts),
             "cold_exact_cache_hit_rate": exact[0]["cache_hit_rate"],
@@ -231,13 +232,14 @@ def main() -> None:
     loaded, folder = model(), trained_folder()
     text = sentences("val", "en")[: arguments.sentences]
     rows = {}
-    for normaliser, nbests, part in (("estimated", (0, 100), text), ("exact", (0,), text[:EXACT_SENTENCES])):
-        runs = Runs(loaded, folder, part, normaliser)
+    few = text[:EXACT_SENTENCES]
+    for search, nbests, part in (("estimated", (0, 100), text), ("estimated", (0,), few), ("exact", (0,), few)):
+        runs = Runs(loaded, folder, part, search)
         for nbest in nbests:
-            name = f"{normaliser}, {nbest or 1}-best, {len(part)} sentences"
+            name = f"{search}, {nbest or 1}-best, {len(part)} sentences"
             rows[name] = {str(threads): runs.measure(nbest, threads) for threads in (1, 2)} | runs.parts(nbest)
             show(name, rows[name])
-        if normaliser == "estimated":
+        if part is text:
             rows["rescoring"] = rescoring(runs)
             show("rescoring", rows["rescoring"])
     write_json(RESULTS / "cslm.json", {"network": SIZES, "rows": rows})

@@ -32,6 +32,41 @@ rule align:
         "../workflow_scripts/run_step.py"
 
 
+# where fast_align aligns all text, it makes the forward alignment of the selected text
+ruleorder: fast_align > align
+
+
+rule fast_align:
+    """Align forwards with fast_align, and keep the word translation table that it ends with (for V^D)."""
+    input:
+        sources=rules.align.input.sources,
+        targets=rules.align.input.targets,
+        source_vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
+    output:
+        output=f"results/{{data}}/alignment/{FAST_ALIGN}.align",
+        gold_output=f"results/{{data}}/alignment/gold.{FAST_ALIGN}.align",
+        table=directory("results/{data}/alignment/translations"),
+    log:
+        f"results/{{data}}/logs/align.{FAST_ALIGN}.log",
+    benchmark:
+        f"results/{{data}}/benchmarks/alignment/align.{FAST_ALIGN}.tsv"
+    wildcard_constraints:
+        data=EXPERIMENT,
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="24h",
+    params:
+        **step("alignment.steps:align"),
+        settings=config["alignment"] | {"aligner": "fast_align"},
+        backward=False,
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/run_step.py"
+
+
 rule symmetrise:
     """Combine both directions into one alignment."""
     input:

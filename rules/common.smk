@@ -40,6 +40,8 @@ FILES = ReportFiles(config)
 INPUTS = Inputs(FILES)
 EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
+# what fast_align aligns forwards: all text, or, where that is not the aligner, for its translation table alone
+FAST_ALIGN = "forward" if config["alignment"]["aligner"] == "fast_align" else "fast_align"
 ARCHIVES = collect_archives(CORPUS["sources"])
 SYSTEMS = config["systems"]
 SOURCE = config["languages"]["source"]

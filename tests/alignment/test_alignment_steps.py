@@ -89,6 +89,26 @@ def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
     assert rows[0] == dict(zip(COLUMNS, ["gold", "forward", "1.0000", "1.0000", "0.0000", "5"], strict=True))
 
 
+def test_the_table_of_fast_align_is_in_the_ids_of_the_vocabularies(text: Path) -> None:
+    """It comes of the training that gives the links; words of gold sets alone are left out."""
+    write_lines(text / "gold.fr", ["la maison azur", "une porte"])
+    vocabularies = {}
+    for side, language in (("source", "en"), ("target", "fr")):
+        words = Vocabulary.from_sentences(read_lines(text / f"train.{language}"))
+        words.save(vocabularies.setdefault(f"{side}_vocabulary", text / f"vocabulary.{language}"))
+    paths = {"backward": False, "output": text / "links", "gold_output": text / "gold.links", "table": text / "table"}
+    align(**given(text, "train", "gold"), **vocabularies, **paths)
+    run(text, "fast_align", backward=False)
+    assert (text / "links").read_bytes() == (text / "forward.align").read_bytes()
+    source, target = map(Vocabulary.load, vocabularies.values())
+    table = LexicalTable.load(text / "table")
+    best = table.top_translations(1)
+    assert {w: target.words[best[source.index[w]][0]] for w in WORDS} == WORDS
+    assert table.pair(source.index["door"], target.index["porte"])[1] == pytest.approx(0.8954, abs=1e-4)
+    refused = given(text, "train", aligner="eflomal") | vocabularies | paths
+    check_refused(["table", "fast_align"], align, **refused)
+
+
 def test_further_sets_are_aligned_along_with_the_training_text(text: Path) -> None:
     write_lines(text / "test.en", ["the old door and a house", "", "a house"])
     write_lines(text / "test.fr", ["la porte vieille et une maison", "", "une maison"])

@@ -8,7 +8,14 @@ import pytest
 from scipy.special import digamma
 
 from neural_smt.alignment import fast_align as aligner
-from neural_smt.alignment.fast_align import _digamma, _expected_feature, _feature, _normaliser, fast_align
+from neural_smt.alignment.fast_align import (
+    _digamma,
+    _expected_feature,
+    _feature,
+    _normaliser,
+    fast_align,
+    train_fast_align,
+)
 from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines
@@ -38,8 +45,8 @@ def test_digamma(value: float, tolerance: float) -> None:
     assert _digamma(value) == pytest.approx(digamma(value), abs=tolerance)
 
 
-def plain_em(source: list[list[int]], target: list[list[int]], settings: Settings) -> list[set]:
-    """The model by dictionaries: word pairs as keys, NULL as word None."""
+def plain_em(source: list[list[int]], target: list[list[int]], settings: Settings) -> tuple[list[set], dict]:
+    """Links and p(target | source) of the model by dictionaries: word pairs as keys, NULL as word None."""
     tension, p0, probability = settings.tension, settings.p0, {}
     sizes = [(len(s), len(t)) for s, t in zip(source, target, strict=True) if s and t]
     distinct, counts = np.unique(np.array(sizes), axis=0, return_counts=True)
@@ -71,19 +78,28 @@ def plain_em(source: list[list[int]], target: list[list[int]], settings: Setting
     for s, t in zip(source, target, strict=True):
         best = [int(np.argmax(joint(s, t, j))) - 1 for j in range(len(t) if s else 0)]
         links.append({(i, j) for j, i in enumerate(best) if i >= 0})
-    return links
+    return links, probability
 
 
-def test_plain_em_finds_the_same_links() -> None:
+def test_plain_em_finds_the_same_links_and_translations() -> None:
     generator = np.random.default_rng(5)
     source = [generator.integers(0, 9, generator.integers(0, 8)).tolist() for _ in range(60)]
-    # The translation of word w is w + 20, now and then with a word put in or left out.
-    target = [[w + 20 for w in s if generator.random() > 0.1] + generator.integers(29, 31, 1).tolist() for s in source]
+    # The translation of word w is w, now and then with a word put in or left out; all of NULL's words occur.
+    target = [[w for w in s if generator.random() > 0.1] + generator.integers(9, 11, 1).tolist() for s in source]
     for iterations in (1, 2, 5):
         settings = SETTINGS.replace(iterations=iterations)
-        found = fast_align(Ragged.from_lists(source), Ragged.from_lists(target), 9, 31, settings)
+        model = train_fast_align(Ragged.from_lists(source), Ragged.from_lists(target), 9, 11, settings)
+        found, (links, probability) = model.links(), plain_em(source, target, settings)
         assert found.values.dtype == np.int16
-        assert [{tuple(link) for link in pair.tolist()} for pair in found] == plain_em(source, target, settings)
+        assert [{tuple(link) for link in pair.tolist()} for pair in found] == links
+        if iterations > 1:
+            sources, targets, values = model.translations(0)
+            table = dict(zip(zip(sources.tolist(), targets.tolist(), strict=True), values.tolist(), strict=True))
+            of_words = {pair: value for pair, value in probability.items() if pair[0] is not None}
+            assert table == pytest.approx(of_words, rel=1e-9)
+            one = [part.tolist() for part in model.translations(1)]
+            assert (one[0], one[1]) == (list(range(9)), list(range(9)))
+            assert one[2] == [max(value for (s, _), value in table.items() if s == word) for word in range(9)]
 
 
 def test_text_without_a_pair_to_align() -> None:

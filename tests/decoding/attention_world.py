@@ -25,17 +25,17 @@ TARGET = Vocabulary.from_sentences(["the house is red", "the"])
 """The words of ``small_network``."""
 
 
-def toy(ending: float = 0.0) -> AttentionNetwork:
+def toy(ending: float = 0.0, readout: Any = "current") -> AttentionNetwork:
     """A network in double precision of 9 source and 7 target words, three of them reserved, whose distributions are
     far from flat.
     """
-    config = AttentionConfig(9, 7, hidden=6, embedding=5, attention=7, maxout=4, rank=3)
+    config = AttentionConfig(9, 7, hidden=6, embedding=5, attention=7, maxout=4, rank=3, readout=readout)
     return _random_weights(AttentionNetwork(config).double(), ending)
 
 
-def lively() -> AttentionNetwork:
+def lively(readout: Any = "current") -> AttentionNetwork:
     """A network of 20 source and 400 target words: some of its translations are long, some short, some never end."""
-    config = AttentionConfig(20, 400, hidden=12, embedding=8, attention=7, maxout=8, rank=6)
+    config = AttentionConfig(20, 400, hidden=12, embedding=8, attention=7, maxout=8, rank=6, readout=readout)
     network = _random_weights(AttentionNetwork(config).double(), 4.0)
     with torch.no_grad():
         network.output.weight[EOS] *= 3

@@ -27,8 +27,9 @@ ALL = decoding_settings(beam=4000, max_length_ratio=1, max_length_extra=2, batch
 
 @pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("limited", [False, True])
-def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise: bool) -> None:
-    network, sources = toy(), [[3], [4, 8], [5, 3], [7]]
+@pytest.mark.parametrize("readout", ["current", "previous"])
+def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise: bool, readout: str) -> None:
+    network, sources = toy(readout=readout), [[3], [4, 8], [5, 3], [7]]
     own = [np.array(ids) for ids in ([UNK, EOS, 3, 6], [UNK, BOS, EOS, 4, 5], [UNK, EOS], range(7))]
     sets = of_lists(*own) if limited else None
     settings = ALL.replace(normalise=normalise)
@@ -318,14 +319,15 @@ def test_what_grows_is_searched_as_if_it_had_been_larger_from_the_start() -> Non
     sizes = {int(words) for words, expanded in zip(found.words, found.expanded, strict=True) if expanded}
     assert 0 < found.expanded.sum() < 30 and len(sizes) > 1
     for row in range(40):
-        frequent = found.words[row] - 2 - len(own[row])
         if not found.expanded[row]:
             expected = plain[row]
             assert expected[0].complete
         elif found.words[row] == 400:
             (expected,) = beam_search(network, source.take([row]), settings)
         else:
-            (expected,) = beam_search(network, source.take([row]), settings, with_frequent(sets, [row], frequent))
+            larger = (with_frequent(sets, [row], 5 * 2**times) for times in range(1, 7))
+            (larger,) = (one for one in larger if one.sizes[0] == found.words[row])
+            (expected,) = beam_search(network, source.take([row]), settings, larger)
             assert expected[0].complete and not plain[row][0].complete
         assert [h.words.tolist() for h in found.hypotheses[row]] == [h.words.tolist() for h in expected]
         scores = [[h.score for h in hypotheses] for hypotheses in (found.hypotheses[row], expected)]

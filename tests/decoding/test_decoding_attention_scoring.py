@@ -61,19 +61,22 @@ def one_by_one(
     return [toys.log_probabilities(network, source[o].tolist(), [tuple(ids.tolist())], own[o])[0] for o, ids in pairs]
 
 
-def material(count: int, limited: bool) -> tuple[AttentionNetwork, Ragged, Ragged, np.ndarray, CandidateSets | None]:
+def material(
+    count: int, limited: bool, readout: str = "current"
+) -> tuple[AttentionNetwork, Ragged, Ragged, np.ndarray, CandidateSets | None]:
     """A network and translations of ``count`` sentences with their owners; limited: and the target words of each, those
     of its translations among them.
     """
     targets, owner = lists(count)
     of_word = np.repeat(owner, targets.lengths)
     sets = with_words(toys.random_sets(count, 400), targets.values, of_word) if limited else None
-    return toys.lively(), toys.random_sentences(count, 20), targets, owner, sets
+    return toys.lively(readout), toys.random_sentences(count, 20), targets, owner, sets
 
 
 @pytest.mark.parametrize("limited", [False, True])
-def test_scores_are_those_of_the_pairs_one_by_one(limited: bool) -> None:
-    network, source, targets, owner, sets = given = material(25, limited)
+@pytest.mark.parametrize("readout", ["current", "previous"])
+def test_scores_are_those_of_the_pairs_one_by_one(limited: bool, readout: str) -> None:
+    network, source, targets, owner, sets = given = material(25, limited, readout)
     keys = {(o, ids.tobytes()) for o, ids in zip(owner, targets, strict=True)}
     assert len(keys) < len(owner) and (targets.lengths == 0).any() and (source.lengths == 0).any()
     found = scores(*given)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models as tiny
+import torch
 from refusals import check_refused
 from test_decoding_search import SENTENCES, assert_finds_everything, search_all
 from tiny_models import TARGET, random_model
@@ -26,10 +27,10 @@ from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.decoding.steps import decode
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.networks import normalisers
-from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
+from neural_smt.networks.cslm import OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch
 from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import Trained
-from neural_smt.vocabulary import BOS, EOS, Vocabulary
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 HISTORY = 3
 SHORTLIST = Vocabulary(["<unk>", "<s>", "</s>", "y", "x"], [0] * 5)
@@ -57,9 +58,10 @@ class Plain:
 
     name = "Cslm0"
 
-    def __init__(self, folder: Path, model):
+    def __init__(self, folder: Path, model, out_of_shortlist="backoff"):
         trained = Trained.load(folder, CslmNetwork, select_device("cpu"))
-        scorer = CslmScorer(trained, model.language_models[0], model.target_vocabulary)
+        beside = model.language_models[0], model.target_vocabulary
+        scorer = CslmScorer(trained, *beside, out_of_shortlist=out_of_shortlist)
 
         @cache
         def ngram(*ids: int) -> float:
@@ -98,8 +100,35 @@ def best_of(lattice) -> float:
 @ALGORITHMS
 @pytest.mark.parametrize("seed", range(3))
 def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, seed):
-    decoder, plain = make(folder, seed, search_all(algorithm), recombination=-1)
-    assert_finds_everything(decoder, 300, feature=plain)
+    for options in ({"recombination": -1}, {"search": "exact", "estimated": True}):
+        decoder, plain = make(folder, seed, search_all(algorithm), **options)
+        assert_finds_everything(decoder, 300, feature=plain)
+
+
+def test_the_exact_search_prunes_by_the_networks_scores(folder):
+    """In stacks of one: the best phrase under the network alone, then the best after it; not so where it estimates."""
+    others = 0
+    for seed in range(8):
+        for way in ("exact", "estimated"):
+            options = {"search": way, "estimated": True, "recombination": 0, "context": 1}
+            decoder, plain = make(folder, seed, search_all("stack", 0).replace(stack_size=1), **options)
+            assert way == "estimated" or (decoder.feature.context, decoder.feature.estimated) == (HISTORY, False)
+            decoder.vector[:] = 0.0
+            decoder.vector[decoder.column] = 1.0
+            table = decoder.model.phrase_table
+            phrases = [words.tolist() for words in table.target.take(np.arange(table.entry_offsets[1]))]
+
+            def scored(words, ngram=plain.ngram):
+                ids = [BOS] * HISTORY + words
+                return sum(ngram(*ids[i - HISTORY : i + 1]) for i in range(HISTORY, len(ids)))
+
+            first = max(phrases, key=scored)
+            second = max(phrases, key=lambda words: scored([*first, *words, EOS]))
+            found = decoder.decode([["a", "a"]])[0].tokens
+            same = tuple(found) == tuple(TARGET.words[word] for word in [*first, *second])
+            assert same or way == "estimated"
+            others += not same
+    assert others > 0
 
 
 @pytest.mark.parametrize("context", [-1, 1])
@@ -189,6 +218,19 @@ def test_unknown_words_take_the_n_gram_models_score(folder):
     ends = [plain.ngram(*[*begin, *words][-HISTORY:], EOS) for words in ([z], [0, 0], [])]
     scores = network_scores(CslmScoring(load(folder, model), TARGET), [["z"], ["never", "seen"], []], ["a"])
     assert scores == pytest.approx((logs * np.log(10) + ends).tolist())
+
+
+def test_unknown_words_are_one_word_to_the_network_with_a_penalty(folder):
+    """p(z | context) = p(q | context) = p(copied | context) = p([UNK] | context), in the search and on lists."""
+    decoder, _ = make(folder, 2, search_all("stack"), out_of_shortlist="penalty", search="exact")
+    network = Trained.load(folder, CslmNetwork, select_device("cpu")).network
+    contexts = torch.tensor([[BOS, BOS, BOS], [BOS, BOS, UNK], [BOS, UNK, UNK]])
+    unknown, end = torch.tensor([OUTSIDE] * 3), torch.tensor([1] * 3)
+    with torch.no_grad():
+        logs, ends = (network(NgramBatch(contexts, classes)).tolist() for classes in (unknown, end))
+    scores = network_scores(CslmScoring(decoder.feature, TARGET), [["z"], ["q"], ["never"], ["never", "z"]])
+    assert scores == pytest.approx([logs[0] + ends[1]] * 3 + [logs[0] + logs[1] + ends[2]], abs=1e-5)
+    assert_finds_everything(decoder, 300, feature=Plain(folder, decoder.model, "penalty"))
 
 
 def test_cache_counts_and_sends_only_what_is_new():
@@ -326,7 +368,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(system, folder, tm
     files = {name: system[name] for name in ("system", "weights")}
     check_refused(["Moses", "cslm"], export_moses, **files, arpas=[tmp_path / "arpa"], output=tmp_path / "out")
     for network, pieces in (
-        (network_of(folder, normaliser="none"), ["decoding.cslm.normaliser", "'none'"]),
+        (network_of(folder, search="none"), ["decoding.cslm.search", "'none'"]),
         (network_of(folder, size=0), ["decoding.cslm", "'size'"]),
         (None, ["system.json", "cslm"]),
     ):

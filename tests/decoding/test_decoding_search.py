@@ -58,8 +58,8 @@ class LastWords(StatefulFeature):
     name = "Made0"
     history = 2
 
-    def __init__(self, fallback_lm=None):
-        self.fallback_lm = fallback_lm
+    def __init__(self, fallback_lm=None, lazy=True):
+        self.fallback_lm, self.lazy = fallback_lm, lazy
 
     def __call__(self, batch):
         new = zip(batch.history.tolist(), batch.words, batch.complete, strict=True)
@@ -83,7 +83,7 @@ class LastWords(StatefulFeature):
         *((11, limit, {}) for limit in (0, 1, 2, -1)),
         *((5, 6, {"features": features}) for features in (GROUPS[:2], (*GROUPS, "encoder_decoder"))),
         (5, 6, {"language_models": 2}),
-        *((7, 6, {"feature": LastWords(fallback_lm), "weight": 0.7}) for fallback_lm in (None, "LM0")),
+        *((7, 6, {"feature": LastWords(*how), "weight": 0.7}) for how in ((None,), ("LM0",), ("LM0", False))),
     ],
 )
 def test_every_derivation_is_found_in_order(algorithm, seed, limit, options):
@@ -138,23 +138,23 @@ def test_feature_with_a_fallback_scores_once_what_is_extended(algorithm):
 
     class Watch(LastWords):
         def __call__(self, batch):
-            scored[self.fallback_lm] = scored.get(self.fallback_lm, 0) + len(batch.sentences)
+            scored[how] = scored.get(how, 0) + len(batch.sentences)
             return super().__call__(batch)
 
     sentences = [sentence * 3 for sentence in SENTENCES]
     settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
     scores = {}
-    for fallback_lm in (None, "LM0"):
-        decoder = random_decoder(7, settings, Watch(fallback_lm), 0.2)
+    for how in ((None, True), ("LM0", True), ("LM0", False)):
+        decoder = random_decoder(7, settings, Watch(*how), 0.2)
         lattices = [lattice for lattice in decoder.lattices(sentences) if lattice]
-        scores[fallback_lm] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
+        scores[how] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
         for translation in (translate(lattice, decoder.model, 10, False)[0] for lattice in lattices):
             for entry in translation.nbest:  # a score from scratch, on every way through the lattice
                 assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
                 ids = [(token, TARGET.words.index(token) if token in TARGET else len(TARGET)) for token in entry.tokens]
                 assert entry.features[decoder.column] == pytest.approx(decoder.feature.whole(ids), abs=1e-4)
-    assert scored["LM0"] < 0.7 * scored[None]
-    assert scores["LM0"] > scores[None] - 0.5
+    assert scored["LM0", True] < 0.7 * min(scored[None, True], scored["LM0", False])
+    assert min(scores["LM0", True], scores["LM0", False]) > scores[None, True] - 0.5
 
 
 def test_search_with_pruning_is_close_and_repeats_itself():

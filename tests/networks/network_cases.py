@@ -97,7 +97,10 @@ def phrases(conventions: Any, unit: str = "gated") -> Case:
 
 
 def attention(
-    word_in_scorer: bool = True, allowed: Callable[[np.ndarray], np.ndarray] | None = None, own: bool = False
+    word_in_scorer: bool = True,
+    allowed: Callable[[np.ndarray], np.ndarray] | None = None,
+    own: bool = False,
+    readout: str = "current",
 ) -> Case:
     """allowed: the words that a target sentence may be predicted from, None: all; own: whether they are its own."""
 
@@ -110,9 +113,10 @@ def attention(
         AttentionNetwork,
         AttentionConfig,
         pack_batch if allowed is None else pack_limited,
-        lambda p, pair, xp: translate(p, *pair, xp, allowed and allowed(pair[1]).tolist())[0],
+        lambda p, pair, xp: translate(p, *pair, xp, allowed and allowed(pair[1]).tolist(), readout == "current")[0],
         attention=7,
         word_in_scorer=word_in_scorer,
+        readout=readout,
     )
 
 
@@ -199,6 +203,7 @@ CASES = {
     "tanh paper": phrases({"summary": "paper", "first_step": "paper"}, "tanh"),
     "attention": attention(),
     "no word in scorer": attention(False),
+    "previous readout": attention(readout="previous"),
     "words in common": attention(allowed=common_words),
     "own words": attention(allowed=half_of_the_words, own=True),
     "cslm": Case(

@@ -118,11 +118,13 @@ def translate(
     target: Sequence[int],
     xp: ModuleType,
     allowed: Sequence[int] | None = None,
+    current: bool = True,
 ) -> tuple[Array, Array]:
     """log p(target | source) of the attention network, end symbol included, and alpha ``[target words + 1, source words
     + 1]``.
 
-    allowed: ids that p is a distribution over, None for all; a word outside counts as the unknown word.
+    allowed: ids that p is a distribution over, None for all; a word outside counts as the unknown word; current: s_t
+    predicts y_t (Mi et al. 2016, equations 1 and 2), not s_{t-1}.
     """
     zero = xp.zeros(len(p["decoder.candidate_weight"]), dtype=xp.float64)
     words = embedded(p, "source", [*source, END])
@@ -147,11 +149,15 @@ def translate(
         alpha = xp.exp(log_softmax(xp.stack(energies), xp))
         alphas.append(alpha)
         c = sum(a * annotation for a, annotation in zip(alpha, annotations, strict=True))
+        context = (p["context.weight"] @ c).reshape(-1, len(s))
+        if current:
+            s = unit(p, "decoder", e, s, context, xp)
         found = logits(p, s, e, c, xp)
         chosen = list(range(len(found))) if allowed is None else list(allowed)
         total = total + log_softmax(found[chosen], xp)[chosen.index(word if word in chosen else 0)]
         (e,) = embedded(p, "target", [word])
-        s = unit(p, "decoder", e, s, (p["context.weight"] @ c).reshape(-1, len(s)), xp)
+        if not current:
+            s = unit(p, "decoder", e, s, context, xp)
     return total, xp.stack(alphas)
 
 

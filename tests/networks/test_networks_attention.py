@@ -11,7 +11,8 @@ from neural_smt.networks.attention.network import membership, pack_batch, pack_s
 from neural_smt.vocabulary import EOS
 
 CASE = CASES["attention"]
-EVERY = pytest.mark.parametrize("case", [CASE, CASES["no word in scorer"]], ids=["word", "no word"])
+KINDS = "attention", "no word in scorer", "previous readout"
+EVERY = pytest.mark.parametrize("case", [CASES[name] for name in KINDS], ids=KINDS)
 
 
 @EVERY
@@ -19,7 +20,9 @@ def test_alignments_are_those_of_the_equations_and_nothing_on_padding(case: Case
     network, pairs = case.random(), random_pairs(12)
     batch = case.pack(pairs, CPU)
     for found, pair in zip(network.alignments(batch), pairs, strict=True):
-        np.testing.assert_allclose(found, translate(in_numpy(network), *pair, np)[1], rtol=1e-11)
+        np.testing.assert_allclose(
+            found, translate(in_numpy(network), *pair, np, current=network.current)[1], rtol=1e-11
+        )
         np.testing.assert_allclose(found.sum(1), 1, rtol=1e-14)
     alphas, padding = network._decoded(batch)[2], batch.layout.padding[batch.pairs.target.rows]
     assert padding.any()
@@ -39,12 +42,12 @@ def test_stepping_word_by_word_equals_the_whole(case: Case) -> None:
         state, own = starts[row : row + 1], memory.take(torch.tensor([row]))
         total, previous = 0.0, None
         for position, word in enumerate([*target[int(pair)].tolist(), EOS]):
-            inner, context, alpha = network.look(state, previous, own)
+            inner, kept, alpha = network.look(state, previous, own)
             total += torch.log_softmax(inner @ weight.T + bias, 1)[0, word].item()
             found = alpha[0, : alignments[pair].shape[1]]
             np.testing.assert_allclose(found, alignments[pair][position], rtol=1e-10)
             previous = torch.tensor([word])
-            state = network.advance(state, previous, context)
+            state = network.advance(state, previous, kept)
         assert total == pytest.approx(expected[pair].item(), rel=1e-12)
 
 

@@ -148,7 +148,7 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(language_model: 
 
 def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
     network = random_network()
-    raw, scaled = (scorer_of(network, language_model, renormalise=switch) for switch in (False, True))
+    raw, scaled = (scorer_of(network, language_model, out_of_shortlist=way) for way in ("backoff", "renormalise"))
     words = np.array([UNK, *range(EOS, len(VOCABULARY))], dtype=np.int32)
     inside = (words != UNK) & (words < len(SHORTLIST))
     for context in random_ngrams(60)[0]:

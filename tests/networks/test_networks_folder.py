@@ -102,6 +102,15 @@ def test_what_an_encoder_decoder_cannot_be() -> None:
     assert EncoderDecoderConfig.from_json(values) == config
 
 
+def test_attention_networks_of_older_folders_read_the_state_before(tmp_path: Path) -> None:
+    folder = saved(MODELS["attention"], tmp_path)
+    assert load(folder, MODELS["attention"]).network.config.readout == "current"
+    description = read_json(folder / "config.json")
+    del description["config"]["readout"]
+    write_json(folder / "config.json", description)
+    assert load(folder, MODELS["attention"]).network.config.readout == "previous"
+
+
 def test_a_missing_gpu_is_refused_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert select_device("auto").type == "cpu"

@@ -30,7 +30,7 @@ def write_experiment(folder: Path) -> Path:
     TARGET.save(results / "corpus" / "vocabulary.fr.tsv")
     for run in (1, 2):
         weights.save(results / "tuning" / "baseline" / f"run{run}" / "weights.json")
-    save_dictionary(results / "alignment" / "lexical", [("a", "x"), ("b", "y"), ("c", "z")], SOURCE, TARGET)
+    save_dictionary(results / "alignment" / "translations", [("a", "x"), ("b", "y"), ("c", "z")], SOURCE, TARGET)
     for name in ("attention", "whole"):
         Trained(network(), SOURCE, TARGET).save(results / "training" / name / "model")
     experiment = Experiment.load(str(config), folder=folder)

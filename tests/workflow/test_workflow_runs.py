@@ -221,7 +221,7 @@ def test_a_second_run_has_nothing_to_do_wherever_data_come_from_and_networks_run
 
 
 def test_what_a_killed_run_was_to_make_again_is_made(finished: Path) -> None:
-    name = "results/tiny/alignment/forward.align"
+    name = "results/tiny/alignment/backward.align"
     kept = (finished / name).rename(finished / "kept")
     mark = finished / ".snakemake/incomplete" / urlsafe_b64encode(name.encode()).decode()
     untouched = planned(finished, "--configfile", TINY)

@@ -10,12 +10,13 @@ pair's grid remembers its number (4 bytes a cell), which makes an iteration a fe
 """
 
 import logging
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Lists, Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
 from neural_smt.jit import kernel, longest
 
 log = logging.getLogger(__name__)
@@ -242,12 +243,67 @@ def _build_grid(source: Ragged, target: Ragged, source_size: int, target_size: i
     return grid, row_offsets
 
 
+@kernel
+def _row_targets(grid: _Grid, rows: int) -> np.ndarray:
+    """The target word of every row of the lexical table, int32 ``[rows]``; those of NULL are not written."""
+    targets = np.empty(rows, dtype=np.int32)
+    for pair in grid.order:
+        start, first = grid.starts[pair], grid.target_offsets[pair]
+        width = grid.target_offsets[pair + 1] - first
+        for cell in range(grid.starts[pair + 1] - start):
+            targets[grid.cells[start + cell]] = grid.target[first + cell % width]
+    return targets
+
+
+@dataclass(frozen=True)
+class FastAlign:
+    """A trained model with the text that it was trained on.
+
+    row_offsets: int64 ``[source_size + 2]``, see ``_build_grid``; probabilities: float64, p(target word | source word)
+    of every row, which sum to less than 1 (the prior's weight is spread over pairs that never occurred).
+    """
+
+    grid: _Grid
+    row_offsets: np.ndarray
+    probabilities: np.ndarray
+    tension: float
+    p0: float
+
+    def links(self) -> Ragged:
+        """For every target word the most probable source word, or none (NULL): int16 ``[links, 2]`` (source, target)
+        per pair, in order of the target; pairs with an empty side have no links.
+        """
+        offsets = self.grid.target_offsets
+        best = np.full(len(self.grid.target), -1, dtype=np.int16)
+        if len(self.grid.order):
+            _find_links(self.grid, self.probabilities, self.p0, self.tension, best)
+        linked = np.flatnonzero(best >= 0)
+        starts = np.searchsorted(linked, offsets)
+        positions = linked - np.repeat(offsets[:-1], np.diff(starts))
+        return Ragged(np.stack([best[linked], positions], axis=1).astype(np.int16), starts.astype(np.int64))
+
+    def translations(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Source words, target words (int) and p(target | source) (float64) of the ``count`` best of each source word,
+        those of a word together.
+        """
+        null = self.row_offsets[1]
+        targets, probabilities = _row_targets(self.grid, self.row_offsets[-1])[null:], self.probabilities[null:]
+        rows, offsets = best_of_each(probabilities, self.row_offsets[1:] - null, count)
+        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), targets[rows], probabilities[rows]
+
+
 def fast_align(source: Ragged, target: Ragged, source_size: int, target_size: int, settings: Settings) -> Ragged:
-    """Align a text: for every target word the most probable source word, or none (NULL).
+    """The links of a text under the model that is trained on it, see ``train_fast_align``."""
+    return train_fast_align(source, target, source_size, target_size, settings).links()
+
+
+def train_fast_align(
+    source: Ragged, target: Ragged, source_size: int, target_size: int, settings: Settings
+) -> FastAlign:
+    """Train the model on a text.
 
     source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``; settings: of the section
-    ``alignment.fast_align``; the last of the iterations only finds the best links. Returns int16
-    ``[links, 2]`` (source, target) per pair, in order of the target; pairs with an empty side have no links.
+    ``alignment.fast_align``; the last of the iterations only finds the best links.
     """
     grid, row_offsets = _build_grid(source, target, source_size, target_size)
     probabilities = np.full(row_offsets[-1], 1.0 / target_size)
@@ -264,10 +320,4 @@ def fast_align(source: Ragged, target: Ragged, source_size: int, target_size: in
         if iteration > 1:
             tension = _optimised_tension(tension, features / tokens, sizes, frequencies, tokens)
         _maximise(counts, row_offsets, settings.alpha, probabilities)
-    best = np.full(len(target.values), -1, dtype=np.int16)
-    if tokens:
-        _find_links(grid, probabilities, settings.p0, tension, best)
-    linked = np.flatnonzero(best >= 0)
-    offsets = np.searchsorted(linked, target.offsets)
-    positions = linked - np.repeat(target.offsets[:-1], np.diff(offsets))
-    return Ragged(np.stack([best[linked], positions], axis=1).astype(np.int16), offsets.astype(np.int64))
+    return FastAlign(grid, row_offsets, probabilities, tension, settings.p0)

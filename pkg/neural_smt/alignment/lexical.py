@@ -17,7 +17,8 @@ class LexicalTable(Record):
     """w(s|t) and w(t|s) of every linked word pair, and of every word with NULL where it was unaligned.
 
     Pairs are sorted by source, then target word id; those of source word ``s`` are rows ``offsets[s]:offsets[s + 1]``.
-    All values are probabilities (no logarithms); ``find_pair(offsets, targets, s, t)`` gives the row of a pair.
+    What one direction alone tells of a text (``from_translations``) has zeros in all arrays but the first two and
+    w(t|s). All values are probabilities (no logarithms); ``find_pair(offsets, targets, s, t)`` gives the row of a pair.
     """
 
     offsets: Annotated[np.ndarray, "int64 [Vs+1] to P"]
@@ -35,6 +36,17 @@ class LexicalTable(Record):
     """w(NULL|s), the share of s that is unaligned"""
     null_given_target: Annotated[np.ndarray, "float64 [Vt]"]
     """w(NULL|t)"""
+
+    @classmethod
+    def from_translations(
+        cls, sources: np.ndarray, targets: np.ndarray, probabilities: np.ndarray, source_size: int, target_size: int
+    ) -> "LexicalTable":
+        """Of word pairs (ids), in any order, and their w(t|s)."""
+        order = np.lexsort((targets, sources))
+        sides = [np.zeros(size) for size in (source_size, target_size)]
+        offsets = offsets_of(np.bincount(sources, minlength=source_size))
+        given = targets[order].astype(np.int32), np.zeros(len(order)), probabilities[order]
+        return cls(offsets, *given, *sides, *sides)
 
     def pair(self, source: int, target: int) -> tuple[float, float]:
         """(w(s|t), w(t|s)) of one word pair; zeros when the two were never linked."""

@@ -14,11 +14,11 @@ from unittest import mock
 
 import numpy as np
 
-from neural_smt.alignment.fast_align import fast_align
-from neural_smt.alignment.lexical import lexical_table
+from neural_smt.alignment.fast_align import FastAlign, train_fast_align
+from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.alignment.pharaoh import count_pairs, read_aligned, read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
-from neural_smt.errors import UserError, check_as_many
+from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import check_as_long, read_parallel
 from neural_smt.io.ragged import Ragged
@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 COUNTED_TOGETHER = 1 << 17
 """Sentence pairs in memory while linked words are counted."""
+
+TRANSLATIONS = 1000
+"""Translations of a source word that are kept of fast_align's table, as Jean et al. (2015) do."""
 
 
 def align(
@@ -39,17 +42,30 @@ def align(
     seed: int,
     output: Path,
     gold_output: Path | None = None,
+    table: Path | None = None,
+    source_vocabulary: Path | None = None,
+    target_vocabulary: Path | None = None,
     threads: int = 1,
 ) -> None:
     """Align words in one direction, writing links as source-target positions.
 
     The texts are aligned as one: links of the first pair of files go to ``output``, those of the others (sets with
-    gold alignments) to ``gold_output``. ``settings``: ``aligner`` is ``eflomal`` or ``fast_align``, and an optional
-    section of that name holds its own settings. fast_align repeats
-    itself exactly and runs on one thread; eflomal can't be seeded, so ``seed`` changes neither.
+    gold alignments) to ``gold_output``. ``table`` is for the word translation table p(target | source) that fast_align
+    ends with, forwards, in the ids of both vocabularies (``LexicalTable``). ``settings``: ``aligner`` is ``eflomal`` or
+    ``fast_align``, and an optional section of that name holds its own settings. fast_align repeats itself exactly and
+    runs on one thread; eflomal can't be seeded, so ``seed`` changes neither.
     """
     source, target, ends = _read_texts(sources, targets)
-    alignments = _align(source, target, settings, backward, threads)
+    section = section_settings("alignment", settings)
+    if table is not None and (backward or section.aligner != "fast_align"):
+        raise UserError(f"{table}: a table of words comes of fast_align, forwards; align so, or leave table out")
+    if table is None:
+        alignments = _align(source, target, section, backward, threads)
+    else:
+        model, *own = _train_fast_align(source, target, section)
+        alignments = model.links()
+        vocabularies = (Vocabulary.load(required(path)) for path in (source_vocabulary, target_vocabulary))
+        _translations(model, own, *vocabularies).save(table)
     write_alignments(output, alignments.take(np.arange(ends[0])))
     if gold_output is not None:
         write_alignments(gold_output, alignments.take(np.arange(ends[0], len(source))))
@@ -71,7 +87,8 @@ def align_sets(
     """
     check_as_many(targets=targets[1:], outputs=outputs)
     source, target, ends = _read_texts(sources, targets)
-    forward, backward = (_align(source, target, settings, reverse, threads) for reverse in (False, True))
+    section = section_settings("alignment", settings)
+    forward, backward = (_align(source, target, section, reverse, threads) for reverse in (False, True))
     alignments = symmetrise_alignments(forward, backward, settings["heuristic"])
     for output, (first, last) in zip(outputs, pairwise(ends), strict=True):
         write_alignments(output, alignments.take(np.arange(first, last)))
@@ -89,16 +106,36 @@ def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], li
     return source, target, list(accumulate(len(lines) for lines, _ in pairs))
 
 
-def _align(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
-    section = section_settings("alignment", settings)
+def _align(source: list[str], target: list[str], section: Settings, backward: bool, threads: int) -> Ragged:
     log.info("aligning %d sentence pairs with %s", len(source), section.aligner)
     if section.aligner == "eflomal":
         return _eflomal(source, target, section.eflomal, backward, threads)
     texts = (target, source) if backward else (source, target)
-    (one, first), (other, second) = ((lines, Vocabulary.from_sentences(lines)) for lines in texts)
-    sides = first.encode(one), second.encode(other)
-    links = fast_align(*sides, len(first), len(second), Settings(section.fast_align))
+    links = _train_fast_align(*texts, section)[0].links()
     return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if backward else links
+
+
+def _train_fast_align(
+    source: list[str], target: list[str], section: Settings
+) -> tuple[FastAlign, list[str], list[str]]:
+    """The model, and the words of each side by their ids in it."""
+    first, second = (Vocabulary.from_sentences(lines) for lines in (source, target))
+    sides = first.encode(source), second.encode(target)
+    model = train_fast_align(*sides, len(first), len(second), Settings(section.fast_align))
+    return model, first.words, second.words
+
+
+def _translations(model: FastAlign, words: list[list[str]], source: Vocabulary, target: Vocabulary) -> LexicalTable:
+    """The model's table in the ids of the vocabularies; words: those of the model. Others than theirs are left out."""
+    first, second, probabilities = model.translations(TRANSLATIONS)
+    sources, targets = (
+        source.encode(words[0], unknown=-1).values[first],
+        target.encode(words[1], unknown=-1).values[second],
+    )
+    known = (sources >= 0) & (targets >= 0)
+    log.info("%d word pairs", known.sum())
+    found = sources[known], targets[known], probabilities[known]
+    return LexicalTable.from_translations(*found, len(source), len(target))
 
 
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:

@@ -1,7 +1,7 @@
 """Search over a batch of sentences, stack by stack.
 
-A stateful feature, such as a network, scores all candidates of a stack before it is pruned; or, where it has a fallback
-language model, the hypotheses that these extend (see ``stacks``).
+A stateful feature, such as a network, scores all candidates of a stack before it is pruned; or, where it is lazy and
+has a fallback language model, the hypotheses that these extend (see ``stacks``).
 """
 
 import json
@@ -62,9 +62,10 @@ class StatefulFeature:
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on; recombination: the last words that must agree for hypotheses to be recombined, where they are fewer;
     exact: what gives exact scores where those of the search are estimates, else None; fallback_lm: the language model
-    (``LM0``) whose scores take the place of these until hypotheses are extended (``stacks``), and in future costs. A
-    model of the same words, however coarse, leads the filling of stacks and their pruning far better than nothing does.
-    Threads call it at the same time.
+    (``LM0``) whose scores take the place of these while stacks are filled, and in future costs. A model of the same
+    words, however coarse, leads the filling of stacks and their pruning far better than nothing does. lazy: whether
+    these scores stay until a hypothesis is extended (``stacks``), and the feature scores no other. Threads call it at
+    the same time.
     """
 
     name: str
@@ -72,14 +73,15 @@ class StatefulFeature:
     recombination: int | None = None
     exact: Any = None
     fallback_lm: str | None = None
+    lazy: bool = True
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         """The scores of new hypotheses, float ``[N]``, unweighted."""
         raise NotImplementedError
 
     def begin(self, weighted: WeightedSentences) -> "StatefulFeature":
-        """What is called in its place in the search of one batch: one that keeps something about hypotheses needs a
-        fallback language model, since only then what is extended has been scored.
+        """What is called in its place in the search of one batch: one that keeps something about hypotheses needs to be
+        lazy with a fallback language model, since only then what is extended has been scored.
         """
         return self
 
@@ -135,7 +137,7 @@ def search_batch(
     # A feature moves scores, so until it has run every candidate may still win its group, unless estimates will do and
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
     keep_arcs = search.keep_arcs or (feature is not None and not feature.estimated)
-    lazy = feature is not None and search.fallback_lm >= 0
+    lazy = search.lazy
     scorer = None if feature is None else _FeatureInBatch(feature, weighted, members)
     beam = search.beam if feature is None or lazy else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
@@ -181,7 +183,9 @@ class _FeatureInBatch:
         """Add the weighted scores to those of all candidates; complete: bool ``[B]``; history: of all hypotheses."""
         sizes, ways = np.diff(offsets[:, 0]), buffer.candidates[: int(offsets[-1, 0])]
         scores = self._score(np.repeat(self.members, sizes), np.repeat(complete, sizes), history, ways)
-        ways["extra"], ways["score"] = scores, ways["score"] + self.weight * scores
+        # until now that of the fallback language model, or 0
+        ways["score"] += self.weight * (scores - ways["extra"])
+        ways["extra"] = scores
 
     def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, buffer: Buffer) -> None:
         """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""

@@ -96,7 +96,8 @@ class Search(NamedTuple):
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before the
     stateful feature has scored; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
     for hypotheses to be recombined, where the feature reads words (beside what the language models need); fallback_lm:
-    the language model whose score the feature has until it has scored (-1: none).
+    the language model whose score the feature has until it has scored (-1: none); lazy: whether it scores hypotheses no
+    sooner than they are extended.
     """
 
     distortion: float
@@ -108,6 +109,7 @@ class Search(NamedTuple):
     keep_arcs: bool
     context: int
     fallback_lm: int
+    lazy: bool
 
 
 class Task(NamedTuple):

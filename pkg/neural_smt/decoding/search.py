@@ -42,9 +42,7 @@ FEATURE_MARGIN = 4.0
 """So many times the stack size are kept until a stateful feature has scored a stack."""
 
 LAZY_MARGIN = 1.1
-"""The same where the feature has a fallback language model or only estimates: a wider margin costs time and rarely
-changes the result.
-"""
+"""The same where the feature is lazy or only estimates: a wider margin costs time and rarely changes the result."""
 
 
 class SearchSettings(Settings):
@@ -177,8 +175,9 @@ class Decoder:
     def _search(self, keep_arcs: bool, feature: StatefulFeature | None) -> Search:
         settings, part, names = self.settings, self.feature_set.slices, self.feature_set.language_models
         language, fallback, margin = np.array([self.vector[part[name].start] for name in names]), -1, 1.0
+        lazy = feature is not None and feature.fallback_lm is not None and feature.lazy
         if feature:
-            margin = LAZY_MARGIN if feature.fallback_lm or feature.estimated else FEATURE_MARGIN
+            margin = LAZY_MARGIN if lazy or feature.estimated else FEATURE_MARGIN
         if feature and feature.fallback_lm:
             fallback = names.index(feature.fallback_lm)
             language[fallback] += self.vector[self.column]
@@ -192,4 +191,5 @@ class Decoder:
             keep_arcs=keep_arcs,
             context=feature.context if feature else 0,
             fallback_lm=fallback,
+            lazy=lazy,
         )

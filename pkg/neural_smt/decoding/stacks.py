@@ -1,9 +1,9 @@
 """The stacks of a batch: pruning a filled buffer into hypotheses and arcs, and scoring these late.
 
-Of the hypotheses of a stack, less than half ever have an heir that survives. Where a stateful feature has a fallback
-language model, a hypothesis therefore keeps that model's score of its last phrase until candidates of a later stack
-extend it; then all arcs into it are scored, its best arc is chosen anew, and the candidates' scores move with its own.
-So every arc on the way to a complete translation is scored in the end, and what leads nowhere costs the network
+Of the hypotheses of a stack, less than half ever have an heir that survives. Where a stateful feature is lazy and has a
+fallback language model, a hypothesis therefore keeps that model's score of its last phrase until candidates of a later
+stack extend it; then all arcs into it are scored, its best arc is chosen anew, and the candidates' scores move with its
+own. So every arc on the way to a complete translation is scored in the end, and what leads nowhere costs the network
 nothing.
 """
 
@@ -75,7 +75,7 @@ def _settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.n
         _set_threshold(buffer, search.beam)
         keep_best(buffer, search.stack_size)
         stacks.ranges[sentence, size, 0] = stacks.counts[1]
-        number = _write_hypotheses(buffer, task.options, stacks, search.fallback_lm >= 0)
+        number = _write_hypotheses(buffer, task.options, stacks, search.lazy)
         stacks.ranges[sentence, size, 1] = stacks.counts[1]
         arcs[size, sentence + 1] = _write_arcs(buffer, number, search.keep_arcs, stacks.arcs, arcs[size, sentence])
 

@@ -138,7 +138,9 @@ class Layout(Systems):
     @property
     def dictionary(self) -> dict[str, str]:
         """What is known of words' translations, with the words of its ids."""
-        return {"lexical": f"{self.folder}/alignment/lexical", **self.vocabularies}
+        tables = {"fast_align": "translations", "lexical": "lexical"}
+        table = tables[self.config["vocabulary_selection"]["translations"]]
+        return {"lexical": f"{self.folder}/alignment/{table}", **self.vocabularies}
 
     @property
     def candidate_tables(self) -> dict[str, str]:

@@ -32,7 +32,9 @@ PATHS = (
     *("phrase_table", "language_models", "language_model", "source_vocabulary", "target_vocabulary"),
     *("model", "representation", "lexical", "search", "weights", "base"),
 )
-"""Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
+"""Keys of a description, at any depth but in ``settings``, whose values are a path or several; ``columns`` is a mapping
+of paths.
+"""
 
 
 def map_paths(content: Mapping[str, Any], change: Callable[..., Any]) -> dict[str, Any]:
@@ -44,7 +46,8 @@ def map_paths(content: Mapping[str, Any], change: Callable[..., Any]) -> dict[st
         elif key == "columns":
             result[key] = {group: change(path) for group, path in value.items()}
         else:
-            result[key] = map_paths(value, change) if isinstance(value, Mapping) else value
+            deeper = isinstance(value, Mapping) and key != "settings"
+            result[key] = map_paths(value, change) if deeper else value
     return result
 
 

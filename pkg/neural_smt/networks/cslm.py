@@ -1,6 +1,6 @@
 """The CSLM (Schwenk 2007) as Cho et al. (2014, section 4.1.2) built it: network, folder and scorer.
 
-The scorer asks the network for the words of its shortlist, and a back-off n-gram model for all others.
+The scorer asks the network for the words of its shortlist; for all others a back-off n-gram model, or the network too.
 """
 
 import copy
@@ -167,10 +167,15 @@ class CslmScorer:
     """A trained CSLM with the n-gram model that scores words outside its shortlist, as a function of n-grams.
 
     Words of the shortlist, and the end of the sentence, get the network's probability as it is, of which the class of
-    all other words has had its share: the toolkit's default. Words outside the shortlist, copied words too, get the
-    n-gram model's, with all the context that it can use. With ``renormalise`` words of the shortlist get the formula of
-    the toolkit's option instead, p(w) / (1 - p(outside)) times the sum of the n-gram model's probabilities of the
-    shortlist in that context: then all words together have probability 1, as far as the n-gram model does.
+    all other words has had its share: the toolkit's default. ``out_of_shortlist`` says what words outside the shortlist
+    get, copied words too:
+
+    - backoff: the n-gram model's probability, with all the context that it can use;
+    - renormalise: the same, and words of the shortlist get the formula of the toolkit's option, p(w) / (1 - p(outside))
+      times the sum of the n-gram model's probabilities of the shortlist in that context: then all words together have
+      probability 1, as far as the n-gram model does;
+    - penalty: the network's probability of the class of all such words, p([UNK]), which overestimates that of each; the
+      feature ``unknown_penalty`` counteracts it (Cho et al. 2014, footnote 3).
 
     history: n - 1; vocabulary: the target vocabulary of the experiment, whose ids it takes, and of which the n-gram
     model must be (``UserError``); precision: auto (bf16 on CUDA, else fp32), fp32 or bf16; cache: contexts whose exact
@@ -181,7 +186,7 @@ class CslmScorer:
     language_model: NgramModel
     vocabulary: Vocabulary
     precision: str = "auto"
-    renormalise: bool = False
+    out_of_shortlist: str = "backoff"
     cache: int = 0
 
     def __post_init__(self) -> None:
@@ -197,12 +202,13 @@ class CslmScorer:
             # What autocast would round to, found out by asking it.
             self.dtype = network.second(network.first.bias[None]).dtype
             self.first_layer = FirstLayer(network, self.dtype)
+        renormalise = self.out_of_shortlist == "renormalise"
         # The renormalised network knows nothing of the class of other words.
-        self.skipped = 1 if self.renormalise else 0
+        self.skipped = 1 if renormalise else 0
         self.weight = network.output.weight.detach()[self.skipped :].to(self.dtype)
         self.bias = network.output.bias.detach()[self.skipped :]
         self.log_mass: np.ndarray | None = None
-        if self.renormalise:
+        if renormalise:
             inside = np.flatnonzero(self.classes[:-1] != OUTSIDE)
             self.log_mass = np.log(word_mass(self.language_model, inside))
         second, fp32 = network.second, self.dtype == torch.float32
@@ -221,7 +227,7 @@ class CslmScorer:
             raise ValueError(f"{len(words)} words need contexts of {self.history} words, not of shape {contexts.shape}")
         last = len(self.ids) - 1
         classes = self.classes[np.minimum(words, last)]
-        inside = classes != OUTSIDE
+        inside = (classes != OUTSIDE) | (self.out_of_shortlist == "penalty")
         scores = np.empty(len(words))
         scores[~inside] = LN_10 * score_ngrams(self.language_model, contexts[~inside], words[~inside])
         if inside.any():

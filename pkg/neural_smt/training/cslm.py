@@ -57,7 +57,7 @@ def measure_perplexities(
     tokens.
     """
     text = NgramText.of(sentences, trained.network.config.history)
-    scorers = [CslmScorer(trained, language_model, vocabulary, precision, scaled) for scaled in (False, True)]
+    scorers = [CslmScorer(trained, language_model, vocabulary, precision, way) for way in ("backoff", "renormalise")]
     blocks = []
     for start in range(0, len(text), BLOCK):
         contexts, words = text.ngrams(np.arange(start, min(start + BLOCK, len(text))))

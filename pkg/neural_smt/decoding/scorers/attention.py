@@ -232,8 +232,8 @@ class SentenceBatch:
 
 @dataclass(frozen=True)
 class AttentionStates:
-    """Prefixes of translations: s ``[n, H]`` before the last word y of each (int64 ``[n]``; None: none has a word yet);
-    owner: int64 ``[n]``, rising, the sentence of the batch; mixed: whether words are -1 where a prefix has none.
+    """Prefixes of translations: s_{t-1} ``[n, H]`` and the last word y_{t-1} of each (int64 ``[n]``; None: none has one
+    yet); owner: int64 ``[n]``, rising, the sentence of the batch; mixed: whether words are -1 where a prefix has none.
     """
 
     batch: SentenceBatch
@@ -254,13 +254,13 @@ class AttentionStates:
 
 @dataclass(frozen=True)
 class AttentionPredictions:
-    """z ``[n, R]`` of the next words, c ``[n, 2H]`` and alpha ``[n, L]`` of prefixes."""
+    """z ``[n, R]`` of the next words, what the network keeps to advance by, and alpha ``[n, L]`` of prefixes."""
 
     network: AttentionNetwork
     states: AttentionStates
     groups: Groups
     inner: Tensor
-    contexts: Tensor
+    kept: Tensor
     alphas: Tensor
 
     def scores(self, rows: np.ndarray, words: np.ndarray) -> np.ndarray:
@@ -280,7 +280,7 @@ class AttentionPredictions:
         """See ``Predictions``."""
         batch = self.states.batch
         numbers, chosen = batch.tensor(rows), batch.tensor(words)
-        hidden = self.network.advance(self.states.hidden[numbers], chosen, self.contexts[numbers])
+        hidden = self.network.advance(self.states.hidden[numbers], chosen, self.kept[numbers])
         return AttentionStates(batch, self.states.owner[rows], hidden, chosen)
 
 

@@ -99,6 +99,7 @@ class NgramFeature(StatefulFeature):
     exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     recombination: int | None = None
     fallback_lm: str | None = None
+    lazy: bool = True
     exact_history: int | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:

@@ -96,79 +96,96 @@ def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | Non
 
 
 def decode(
-    inputs: Tensor, offsets: Tensor | None, initial: Tensor, memory: Memory, weights: DecoderWeights, sizes: list[int]
+    inputs: Tensor,
+    offsets: Tensor | None,
+    initial: Tensor,
+    memory: Memory,
+    weights: DecoderWeights,
+    sizes: list[int],
+    current: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The decoder over packed target sentences whose words are known.
 
-    inputs: W e of the candidate and both gates for the word before each position after the first step, ``[N - B, 3H]``;
-    offsets: what the scorer reads of the word before each position, ``[N, K]``, or None; initial: s_0, ``[B, H]``;
-    sizes: rows alive at each step. Returns for each position the state s_{t-1} ``[N, H]`` that predicts its word, the
-    context c_t ``[N, 2H]``, and alpha ``[N, L]`` (without gradient).
+    inputs: W e of the candidate and both gates for the word before each position, ``[N, 3H]`` (``current``), or before
+    each after the first step, ``[N - B, 3H]``; offsets: what the scorer reads of the word before each position, ``[N,
+    K]``, or None; initial: s_0, ``[B, H]``; sizes: rows alive at each step. Returns for each position the state that
+    predicts its word ``[N, H]``, s_t (``current``) or s_{t-1}, the context c_t ``[N, 2H]``, and alpha ``[N, L]``
+    (without gradient).
     """
-    return _Decoder.apply(inputs, offsets, initial, memory.annotations, memory.keys, memory.padding, *weights, sizes)
+    arrays = inputs, offsets, initial, memory.annotations, memory.keys, memory.padding, *weights
+    return _Decoder.apply(*arrays, sizes, current)
 
 
 class _Decoder(torch.autograd.Function):
-    """See ``decode``: c_t of s_{t-1}, then s_t = GRU(s_{t-1}, y_t, c_t)."""
+    """See ``decode``: c_t of s_{t-1}, then s_t = GRU(s_{t-1}, y, c_t), y being y_{t-1} (``current``) or y_t.
+
+    ``states`` are s_{t-1} of each position. A step makes s_t of all its rows (``current``), or of those that are alive
+    after it, for which ``inputs`` has no rows of the first step.
+    """
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, offsets: Tensor | None, initial: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-        annotations, keys, padding, *factors, sizes = rest
+        annotations, keys, padding, *factors, sizes, current = rest
         memory, weights = Memory(annotations, keys, padding), DecoderWeights(*factors).rounded(inputs.dtype)
         total, rows, hidden = sum(sizes), sizes[0], initial.shape[1]
         states = initial.new_empty(total, hidden)
+        following = torch.empty_like(states) if current else states
         contexts = initial.new_empty(total, annotations.shape[2])
         queries = initial.new_empty(total, len(weights.query))
         alphas = initial.new_empty(total, padding.shape[1])
-        candidates, products = (initial.new_empty(total - rows, hidden) for _ in range(2))
-        gates = initial.new_empty(total - rows, 2 * hidden)
+        candidates, products = (initial.new_empty(len(inputs), hidden) for _ in range(2))
+        gates = initial.new_empty(len(inputs), 2 * hidden)
         states[:rows] = initial
         start = 0
-        for step, size in enumerate(sizes):
+        for size, alive in zip(sizes, [*sizes[1:], 0], strict=True):
             here = slice(start, start + size)
             query = product(states[here], weights.query.t(), inputs.dtype)
             queries[here] = query if offsets is None else query.add_(offsets[here])
             alphas[here], contexts[here] = attend(queries[here], memory, weights.energy)
             start += size
-            if step + 1 < len(sizes):
-                alive = sizes[step + 1]
-                # of the arrays without the first step
-                there = slice(start - rows, start - rows + alive)
-                before = slice(here.start, here.start + alive)
+            before, there = _moved(here, size if current else alive, 0 if current else size - rows)
+            if before.start < before.stop:
                 added = inputs[there] + product(contexts[before], weights.context.t(), inputs.dtype).to(inputs.dtype)
                 parts = advanced(added, states[before], None, (weights.gates, weights.candidate))
-                gates[there], products[there], candidates[there], states[start : start + alive] = parts
+                gates[there], products[there], candidates[there], moved = parts
+                states[start : start + alive] = moved[:alive]
+                if current:
+                    following[here] = moved
         ctx.save_for_backward(*memory, *weights, states, contexts, queries, alphas, gates, candidates, products)
-        ctx.sizes, ctx.dtype = sizes, inputs.dtype
+        ctx.sizes, ctx.current, ctx.dtype = sizes, current, inputs.dtype
         ctx.offsets = None if offsets is None else offsets.dtype
         ctx.mark_non_differentiable(alphas)
-        return states, contexts, alphas
+        return following, contexts, alphas
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_states: Tensor, d_contexts: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_following: Tensor, d_contexts: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors
         memory, weights = Memory(*saved[:3]), DecoderWeights(*saved[3:8])
         states, contexts, queries, alphas, gates, candidates, products = saved[8:]
-        sizes, dtype, rows, hidden = ctx.sizes, ctx.dtype, ctx.sizes[0], states.shape[1]
-        d_states, d_contexts = d_states.clone(), d_contexts.clone()
-        d_inputs = states.new_empty(len(states) - rows, 3 * hidden)
+        sizes, current, dtype, rows, hidden = ctx.sizes, ctx.current, ctx.dtype, ctx.sizes[0], states.shape[1]
+        d_following, d_contexts = d_following.clone(), d_contexts.clone()
+        d_states = torch.zeros_like(states) if current else d_following
+        d_inputs = states.new_empty(len(candidates), 3 * hidden)
         d_queries = torch.empty_like(queries)
         d_keys, d_energy = torch.zeros_like(memory.keys), torch.zeros_like(weights.energy)
         previous = torch.empty_like(candidates)
         previous_contexts = contexts.new_empty(len(candidates), contexts.shape[1])
         start, alive = len(states), 0
         for size in reversed(sizes):
-            following = slice(start, start + alive)
+            after = slice(start, start + alive)
             start -= size
-            here, before = slice(start, start + size), slice(start, start + alive)
-            if alive:
-                there = slice(following.start - rows, following.stop - rows)
+            here = slice(start, start + size)
+            before, there = _moved(here, size if current else alive, 0 if current else size - rows)
+            if current:
+                d_following[start : start + alive] += d_states[after]
+            if before.start < before.stop:
                 previous[there], previous_contexts[there] = states[before], contexts[before]
                 kept = states[before], gates[there], candidates[there], products[there]
                 d_old = torch.empty_like(states[before])
                 factors = weights.gates, weights.candidate
-                retreat(d_states[following], kept, factors, dtype, (d_inputs[there], None, d_old))
+                d_new = d_following[before if current else after]
+                retreat(d_new, kept, factors, dtype, (d_inputs[there], None, d_old))
                 d_states[before] += d_old
                 d_contexts[before] += product(d_inputs[there], weights.context, dtype)
             d_alpha = torch.bmm(memory.annotations[:size], d_contexts[here, :, None])[:, :, 0]
@@ -185,7 +202,12 @@ class _Decoder(torch.autograd.Function):
             candidate=product(d_inputs[:, :hidden].t(), products, dtype),
         )
         d_offsets = None if ctx.offsets is None else d_queries.to(ctx.offsets)
-        return d_inputs.to(dtype), d_offsets, d_states[:rows], d_annotations, d_keys, None, *d_weights, None
+        return d_inputs.to(dtype), d_offsets, d_states[:rows], d_annotations, d_keys, None, *d_weights, None, None
+
+
+def _moved(here: slice, count: int, offset: int) -> tuple[slice, slice]:
+    """The first ``count`` positions of a step, and their places ``offset`` further on in the arrays of transitions."""
+    return slice(here.start, here.start + count), slice(here.start + offset, here.start + offset + count)
 
 
 def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Tensor:

@@ -1,6 +1,7 @@
 """The attention network of Mi et al. (2016): minibatches, log p(target sentence | source sentence)."""
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -125,7 +126,8 @@ class AttentionConfig(NetworkConfig):
     source_words, target_words: entries of the vocabularies, reserved ones included; hidden: units of each encoder and
     of the decoder; embedding: dimensions of a word; attention: hidden units of the scorer r; maxout: units of the
     readout, each the larger of two; rank: numbers between maxout and softmax.
-    word_in_scorer: the scorer reads y*_{t-1} too (Mi et al. 2016, equation 4); GroundHog's does not.
+    word_in_scorer: the scorer reads y*_{t-1} too (Mi et al. 2016, equation 4); GroundHog's does not. readout: whether
+    y_t is predicted from s_t, ``current`` (equation 1), or from s_{t-1}, ``previous`` (GroundHog).
     """
 
     kind, title = "attention", "an attention network"
@@ -138,6 +140,12 @@ class AttentionConfig(NetworkConfig):
     maxout: int = 500
     rank: int = 620
     word_in_scorer: bool = True
+    readout: Literal["current", "previous"] = "current"
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "AttentionConfig":
+        """See ``NetworkConfig``; files that were written before there was a choice of the readout are ``previous``."""
+        return super().from_json({"readout": "previous", **values})
 
 
 class LimitedOutput(nn.Module):
@@ -187,17 +195,19 @@ BLOCK = 1 << 14
 class AttentionNetwork(SavedNetwork, MaxoutNetwork):
     """Encoders that read forwards and backwards, a scorer, a decoder, a maxout readout and a softmax.
 
-    Conventions are those of GroundHog's ``prototype_search_state``: the word y_t is predicted from s_{t-1}, c_t and
-    y_{t-1} (nothing at the first step), then s_t = GRU(s_{t-1}, y_t, c_t), where Mi et al. (2016, equations 1 and 2)
-    write s_t and s_{t-1}; s_0 = tanh(W h<-_1 + b); no bias in the scorer. ``H`` hidden units, ``E`` embedding
-    dimensions, ``K`` units of the scorer, ``M`` maxout units of two pieces each, rank ``R``, ``V`` target words.
-    Weights are stored as ``[outputs, inputs]``.
+    c_t is what s_{t-1} and y_{t-1} look at (y_0 is nothing). With the readout ``current`` s_t = GRU(s_{t-1}, y_{t-1},
+    c_t), and the word y_t is predicted from s_t, c_t and y_{t-1} (Mi et al. 2016, equations 1 to 4). With ``previous``
+    it is predicted from s_{t-1}, c_t and y_{t-1}, then s_t = GRU(s_{t-1}, y_t, c_t), as GroundHog's
+    ``prototype_search_state`` does. Other conventions are GroundHog's: s_0 = tanh(W h<-_1 + b); no bias in the scorer.
+    ``H`` hidden units, ``E`` embedding dimensions, ``K`` units of the scorer, ``M`` maxout units of two pieces each,
+    rank ``R``, ``V`` target words. Weights are stored as ``[outputs, inputs]``.
     """
 
     Config = AttentionConfig
 
     def __init__(self, config: AttentionConfig, seed: int = 0):
         super().__init__(config)
+        self.current = config.readout == "current"
         hidden, embedding = config.hidden, config.embedding
         self.forward_encoder = GatedUnit(embedding, hidden)
         self.backward_encoder = GatedUnit(embedding, hidden)
@@ -253,7 +263,8 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         # At the first step there is no word before.
         offsets = None if self.scorer_word is None else nn.functional.pad(self.scorer_word(embedded), first)
         initial = start.index_select(0, batch.pairs.pairing)
-        found = decode(self.decoder.inputs(embedded), offsets, initial, memory, self.weights(), target.sizes)
+        inputs = self.decoder.inputs(nn.functional.pad(embedded, first) if self.current else embedded)
+        found = decode(inputs, offsets, initial, memory, self.weights(), target.sizes, self.current)
         return *found, nn.functional.pad(self.word_readout(embedded), first)
 
     def forward(self, batch: AttentionBatch) -> Tensor:
@@ -277,7 +288,8 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
     def look(
         self, states: Tensor, words: Tensor | None, memory: Memory, groups: Groups | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """z ``[n, R]`` of the words that may come next, c ``[n, 2H]`` and alpha ``[n, L]``, a row per hypothesis.
+        """z ``[n, R]`` of the words that may come next, what ``advance`` takes (s_t ``[n, H]``, with the readout
+        ``previous`` c_t ``[n, 2H]``) and alpha ``[n, L]``, a row per hypothesis.
 
         states: s_{t-1}, ``[n, H]``; words: int64 ``[n]``, y_{t-1}, or None at the first step; memory: ``n`` rows, or
         those that ``groups`` names.
@@ -285,17 +297,21 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         embedded = states.new_zeros(len(states), self.config.embedding)
         if words is not None:
             embedded = self.target_embedding(words)
-        dtype = self.decoder.inputs(embedded).dtype
-        queries = product(states, self.scorer_state.weight.t(), dtype)
+        inputs = self.decoder.inputs(embedded)
+        queries = product(states, self.scorer_state.weight.t(), inputs.dtype)
         if self.scorer_word is not None:
             queries = queries + self.scorer_word(embedded)
         alphas, contexts = attend(queries, memory, self.scorer_energy, groups)
-        inner = self.before_softmax(states, self.word_readout(embedded), self.context_readout(contexts))
-        return inner, contexts, alphas
+        read = self._step(inputs, contexts, states) if self.current else states
+        inner = self.before_softmax(read, self.word_readout(embedded), self.context_readout(contexts))
+        return inner, read if self.current else contexts, alphas
 
     @torch.no_grad()
-    def advance(self, states: Tensor, words: Tensor, contexts: Tensor) -> Tensor:
-        """s_t ``[n, H]`` after y_t = words (int64 ``[n]``), of s_{t-1} and the c_t that ``look`` gave."""
-        inputs = self.decoder.inputs(self.target_embedding(words))
+    def advance(self, states: Tensor, words: Tensor, kept: Tensor) -> Tensor:
+        """s_t ``[n, H]`` after y_t = words (int64 ``[n]``), of s_{t-1} and what ``look`` kept."""
+        return kept if self.current else self._step(self.decoder.inputs(self.target_embedding(words)), kept, states)
+
+    def _step(self, inputs: Tensor, contexts: Tensor, states: Tensor) -> Tensor:
+        """The next states of W e ``[n, 3H]``, c ``[n, 2H]`` and states ``[n, H]``."""
         added = inputs + product(contexts, self.context.weight.t(), inputs.dtype).to(inputs.dtype)
         return self.decoder.step(added, states)
