@@ -226,3 +226,19 @@ def test_a_plan_of_the_tiny_experiment(
     assert "| tuning | 2 | 2.0 h | 60.0 min |" in shown
     assert "tiny: " in shown and "a machine, 2020-01-02" in shown
     assert not (repository / "results" / "tiny" / "plan.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("wmt12", {"recurrent"}), ("wmt14", {"attention", "cslm", "encoder_decoder"})]
+)
+def test_experiments_of_the_papers_size_ask_for_what_they_need(repository: Path, name: str, kinds: set[str]) -> None:
+    """GPUs to train on, and memory that is enough at the first try."""
+    config = complete(read_configuration([repository / "experiments" / f"{name}.yaml"]))
+    jobs = list_jobs(repository / "Snakefile", config, "all", 32)
+    rates = Throughputs.load(repository / "benchmarks" / "throughputs.json")
+    made = forecast_jobs(jobs, config, expect_sizes(config, rates.ratios, repository), rates)
+    assert {one.job.rule for one in made if one.memory > one.job.declared_memory} == set()
+    training = [one.job for one in made if one.job.rule == "train_network"]
+    assert {config["networks"][job.wildcards["network"]]["kind"] for job in training if job.gpus == 1} == kinds
+    assert all(job.gpus for job in training)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neural_smt.corpus.sources import archive_name
+from neural_smt.experiment.layout import TESTS
 from neural_smt.experiment.settings import read_described
 from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml, write_json
@@ -117,7 +118,9 @@ class Quantities:
     # texts
 
     def text(self, name: str) -> Text:
-        """A set, or the training text."""
+        """A set, all test sets, or the training text."""
+        if name == TESTS:
+            return self.joined(self.config["corpus"]["test"])
         return self.sizes.data["selected"] if name == "train" else self.sizes.sources[name]
 
     def joined(self, names: Iterable[str]) -> Text:
