@@ -36,7 +36,7 @@ rule align:
 ruleorder: fast_align > align
 
 
-rule fast_align:
+use rule align as fast_align with:
     """Align forwards with fast_align, and keep the word translation table that it ends with (for V^D)."""
     input:
         sources=rules.align.input.sources,
@@ -53,18 +53,12 @@ rule fast_align:
         f"results/{{data}}/benchmarks/alignment/align.{FAST_ALIGN}.tsv"
     wildcard_constraints:
         data=EXPERIMENT,
-    conda:
-        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(8),
         runtime="24h",
     params:
-        **step("alignment.steps:align"),
         settings=config["alignment"] | {"aligner": "fast_align"},
         backward=False,
-        seed=config["seed"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule symmetrise:

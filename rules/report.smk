@@ -50,7 +50,7 @@ rule plot_scores:
         "../workflow_scripts/run_step.py"
 
 
-rule write_data_table:
+use rule write_table as write_data_table with:
     """Write the table of data: selected pairs beside all of the pool and a random draw of it."""
     input:
         depends=listed_paths(FILES.data_files(), FILES.scores(FILES.data_files()), FILES.significance()),
@@ -61,19 +61,12 @@ rule write_data_table:
         "results/{experiment}/logs/write_data_table.log",
     benchmark:
         "results/{experiment}/benchmarks/report/write_data_table.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
     params:
-        **step("report.scores:write_table"),
         data=FILES.data_files(),
-        scores=FILES.scores(),
-        significance=FILES.significance(),
-        labels=FILES.labels,
+        ours=[],
         title=FILES.heading("data"),
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule write_networks_table:
