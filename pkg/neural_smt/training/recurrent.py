@@ -243,9 +243,9 @@ def prepare(
 
     sources, alignment, representation: what a joint model knows of the source, ``sources`` parallel to ``texts`` and
     ``alignment`` with a line for each line of theirs; origins: where lines come from, see ``lines_of_sources``, for a
-    network of some sources. What is told of it: the figures of ``measure_beside_ngrams`` for
-    the held-out sentences, with an n-gram model of the training sentences, and what was trained: words, word classes
-    and their cost on the training text, direct features that share weights, words of training per second.
+    network of some sources. What is told of it: the figures of ``measure_beside_ngrams`` for the held-out sentences,
+    with an n-gram model of the training sentences, and what was trained: words, word classes and their cost on the
+    training text, direct features that share weights, words of training per second.
     """
     chosen = choose_lines(texts, settings, origins, seed)
     lines = list(stream_texts(texts) if chosen is None else compress(stream_texts(texts), chosen))
