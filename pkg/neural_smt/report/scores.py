@@ -212,16 +212,21 @@ def notes(found: pd.DataFrame) -> dict[str, Any]:
     system -> control of the others that have one or lack it.
     """
     usual = found["control"][found["control"] != ""].mode().get(0, "")
-    other = found[(found["control"] != usual) & (found["system"] != usual)]
+    other = found[(found["control"] != usual) & ((found["system"] != usual) | (found["control"] != ""))]
     controls = dict(zip(other["system"], other["control"].replace("", "none"), strict=True))
     return {"runs": int(found["runs"][0]), "signature": found["signature"][0], "usual": usual, "controls": controls}
 
 
 def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
-    """What a table of systems (as CSV holds it) comes to: the best on the first test set, beside the baseline."""
+    """What a table of systems (as CSV holds it) comes to: the best on the first test set, beside its control, or beside
+    the first system that is not tested.
+    """
     name = [*sets_of(found), *sets_of(found)][1]
     bleu, p_values = found[f"{name}:sacrebleu"].astype(float), pd.to_numeric(found[f"{name}:p_value"])
-    best, baseline = cast(tuple[Any, Any], (bleu.idxmax(), p_values.isna().idxmax()))
+    best = cast(Any, bleu.idxmax())
+    baseline = cast(Any, (found["system"] == found["control"][best]).idxmax())
+    if not found["control"][best]:
+        baseline = p_values.isna().idxmax()
     return {
         "set": name,
         "system": found["system"][best],
