@@ -14,7 +14,6 @@ rule write_table:
         "results/{experiment}/logs/write_table.log",
     benchmark:
         "results/{experiment}/benchmarks/report/write_table.tsv"
-    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     params:
@@ -65,7 +64,6 @@ use rule write_table as write_data_table with:
         mem_mb=memory(2),
     params:
         data=FILES.data_files(),
-        ours=[],
         title=FILES.heading("data"),
 
 

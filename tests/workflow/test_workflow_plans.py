@@ -35,12 +35,12 @@ def test_full_size_experiments(checkout: Path, tmp_path: Path) -> None:
     assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"], jobs["join_texts"]) == (8, 16, 7, 2)
     assert jobs["select_pairs"] == jobs["measure_network"] == 1
     assert {"encoder_decoder", "cslm", "attention"} < networks and jobs["train_network"] == len(networks) == 1 + 1 + 6
-    assert jobs["tune"] == 4 * 3
+    assert jobs["tune"] == 4 * 5
     assert {"write_attention_tables", "write_cho2014_table", "measure_candidates", "measure_epochs"} <= jobs.keys()
     command = ["auli2013", "--configfile", "experiments/wmt12.yaml"]
     jobs, *_ = dry_run(checkout, *command)
     assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"]) == (5, 12, 5)
-    assert jobs["tune"] == 2 * 3 and jobs["build_representation"] == 14 and jobs["build_language_model"] == 2
+    assert jobs["tune"] == 2 * 5 and jobs["build_representation"] == 14 and jobs["build_language_model"] == 2
     assert {"rescore_lattices", "measure_oracles", "write_joint_tables"} <= jobs.keys()
 
 
