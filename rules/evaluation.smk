@@ -26,7 +26,7 @@ rule evaluate:
 rule compare:
     """Test every system against its control, over all tuning runs."""
     input:
-        references=lambda wildcards: [INPUTS.raw_text(name, TARGET) for name in FILES.compared[wildcards.set]],
+        references=INPUTS.references,
         depends=lambda wildcards: listed_paths(FILES.translations(SYSTEMS, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/significance/{set}.json",
@@ -53,7 +53,7 @@ rule compare:
 use rule compare as compare_neighbours with:
     """Test the systems that stand for the paper's rows against each other, each against the one before."""
     input:
-        references=lambda wildcards: [INPUTS.raw_text(name, TARGET) for name in FILES.compared[wildcards.set]],
+        references=INPUTS.references,
         depends=lambda wildcards: listed_paths(FILES.translations(FILES.paper_rows().values(), wildcards.set)),
     output:
         output="results/{experiment}/evaluation/order/{set}.json",
@@ -69,7 +69,7 @@ use rule compare as compare_neighbours with:
 use rule compare as compare_joint with:
     """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
     input:
-        references=lambda wildcards: [INPUTS.raw_text(name, TARGET) for name in FILES.compared[wildcards.set]],
+        references=INPUTS.references,
         depends=lambda wildcards: listed_paths(FILES.translations(FILES.joint_systems, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/joint/{set}.json",

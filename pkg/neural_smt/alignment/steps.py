@@ -128,10 +128,8 @@ def _train_fast_align(
 def _translations(model: FastAlign, words: list[list[str]], source: Vocabulary, target: Vocabulary) -> LexicalTable:
     """The model's table in the ids of the vocabularies; words: those of the model. Others than theirs are left out."""
     first, second, probabilities = model.translations(TRANSLATIONS)
-    sources, targets = (
-        source.encode(words[0], unknown=-1).values[first],
-        target.encode(words[1], unknown=-1).values[second],
-    )
+    sources = source.encode(words[0], unknown=-1).values[first]
+    targets = target.encode(words[1], unknown=-1).values[second]
     known = (sources >= 0) & (targets >= 0)
     log.info("%d word pairs", known.sum())
     found = sources[known], targets[known], probabilities[known]

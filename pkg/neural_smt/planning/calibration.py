@@ -224,7 +224,7 @@ def _loop(run: Run, key: str) -> tuple[str, int]:
     if stage == "training":
         settings = run.config["networks"].get(name, {})
         return ("epochs", settings["epochs"]) if settings.get("kind") == "recurrent" else ("", 0)
-    system, most = run.config["systems"].get(name), run.config["tuning"]["iterations"]
-    if system is None or Systems(run.config).rescores_lattices(name):
-        return "choosing" if system else "", most
-    return ("", 0) if Systems(run.config).is_rescored(name) else ("tuning", most)
+    if name not in run.config["systems"]:
+        return "", 0
+    kinds = {None: "tuning", "lists": ""}
+    return kinds.get(Systems(run.config).rescored_candidates(name), "choosing"), run.config["tuning"]["iterations"]

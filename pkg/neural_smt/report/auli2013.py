@@ -26,9 +26,6 @@ FAMILIAR = {"baseline": "recurrent", "baseline_parallel": "target_only"}
 5 -> the same with the recurrent language model of target words alone, on lattices, k = 1.
 """
 
-CONTROLS = ("control", "control_parallel")
-"""The two baselines tuned again, in rows that the paper does not have."""
-
 PERPLEXITIES = ("perplexity", "here_perplexity")
 """The paper's and ours: columns that tables without any do not have."""
 
@@ -137,7 +134,7 @@ def write_joint_page(path: Path, results: Results, title: str, remarks: str = ""
 
 def _systems_table(results: Results, name: str) -> str:
     rows = results.beside(results.rows(name), results.sets[-1])
-    if rows["system"].isin({*FAMILIAR, *FAMILIAR.values(), *CONTROLS}).all():
+    if rows["system"].isin({*FAMILIAR, *FAMILIAR.values(), *PAPER.facts["controls"]}).all():
         return ""
     if rows["test"].isna().all():
         rows = rows.drop(columns=["dev", "test", "perplexity"])

@@ -52,10 +52,8 @@ class ReportFiles(Layout):
     @property
     def ours(self) -> list[str]:
         """The systems that no table of the papers has a row for; nothing where none has rows for two of them."""
-        papers = {*self.paper_rows().values(), *self.joint_systems, *self.attention_systems} - {
-            "control",
-            "control_parallel",
-        }
+        papers = {*self.paper_rows().values(), *self.joint_systems, *self.attention_systems}
+        papers -= {*load_paper("auli2013.yaml").facts["controls"]}
         return [name for name in self.systems if name not in papers] if len(papers) > 1 else []
 
     def results(self, pattern: str, **values: Iterable[Any]) -> list[str]:
@@ -80,9 +78,11 @@ class ReportFiles(Layout):
 
     def translations(self, systems: Iterable[str], name: str) -> dict[str, list[list[str]]]:
         """Detokenised translations of what systems are compared on: system -> for each run a file of each text."""
-        names = [f"{text}.txt" for text in self.compared[name]]
-        found = {system: [self.of_runs("evaluation", system, text) for text in names] for system in systems}
-        return {system: [list(run) for run in zip(*texts, strict=True)] for system, texts in found.items()}
+        pattern, texts = "evaluation/{system}/run{run}/{text}.txt", self.compared[name]
+        return {
+            system: [self.results(pattern, system=[system], run=[run], text=texts) for run in self.runs(system)]
+            for system in systems
+        }
 
     def first_translations(self, name: str) -> dict[str, str]:
         """Detokenised translations of a set by the first run: system -> file."""

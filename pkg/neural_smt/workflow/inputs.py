@@ -30,6 +30,10 @@ class Inputs:
         suffix = "align" if side == "alignment" else f"{side}.gz"
         return f"{self.folder}/corpus/generated/{declared['part']}.{suffix}"
 
+    def references(self, wildcards: Any) -> list[str]:
+        """The published references of what systems are compared on."""
+        return [self.raw_text(name, self.layout.target) for name in self.layout.compared[wildcards.set]]
+
     def archive(self, wildcards: Any) -> str:
         """The archive that one side of a source is a member of."""
         declared = self.corpus["sources"][wildcards.source][wildcards.side]
