@@ -1,15 +1,19 @@
 """Training speed of the encoder-decoder beside its matrix products alone, at the sizes of experiments and of the paper.
 
-Whole: updates (minibatch, forward, backward, clipping, AdaDelta) on pairs with Zipfian words; the same few updates, of
-short and of long pairs, again and again. Products: the matrix products that they execute, recorded on the way, of the
-same shapes, layouts and types, on matrices made before; both are timed in turn. Tokens are target words with end
-symbols. Writes benchmarks/results/training.json.
+Whole: updates (minibatch, forward, backward, clipping, AdaDelta) on pairs with Zipfian words, drawn anew all the time.
+Products: the matrix products that some of them execute, recorded on the way, of the same shapes, layouts and types, on
+matrices made before; both are timed in turn. Three ways: by the product that PyTorch calls by default, with a softmax
+over all words; by oneDNN's; and the same with a softmax estimated from the words of a batch and 500 others. Tokens are
+target words with end symbols. Writes benchmarks/results/training.json.
 """
 
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 from lib import RESULTS, network_parser
 from lib.pairs import SIZES, random_pairs
 
@@ -20,27 +24,48 @@ from lib.training_speed import speed_of  # isort: skip
 
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
+from neural_smt.networks import device
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.packing import close
 from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import BatchOrder, Trainer
+from neural_smt.training.sampled_words import WordSampler
+
+BATCH = 128
 
 
-def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, threads: int, seconds: float) -> dict:
+class Way(NamedTuple):
+    """onednn: whether oneDNN multiplies; samples: see ``WordSampler`` (0: all words)."""
+
+    onednn: bool
+    samples: int
+
+
+WAYS = {"default": Way(False, 0), "oneDNN": Way(True, 0), "sampled": Way(True, 500)}
+
+
+def measure(
+    config: EncoderDecoderConfig, way: Way, place: torch.device, precision: str, threads: int, seconds: float
+) -> dict:
     """Speed of training and of its products alone."""
     torch.set_num_threads(threads)
-    network = EncoderDecoder(config).to(device)
-    settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": precision})
-    pairs = random_pairs(config, settings.batch * settings.buffer)
-    with tempfile.TemporaryDirectory() as folder:
-        order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer, reshuffle=False)
-        task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order)
-        # one buffer of minibatches, which hold pairs of all lengths
+    network = EncoderDecoder(config).to(place)
+    given = {"validation_pairs": 0, "precision": precision, "batch": BATCH}
+    settings = network_settings("encoder_decoder", given)
+    # buffers of minibatches, each of which holds pairs of all lengths
+    buffers = 10 if config.hidden < 500 else 1
+    pairs = random_pairs(config, settings.batch * settings.buffer * buffers)
+    counts = np.bincount(close(pairs.target), minlength=config.target_words)
+    sampler = WordSampler(counts, way.samples, 1) if way.samples else None
+    order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer)
+    task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order, sampler=sampler)
+    with tempfile.TemporaryDirectory() as folder, patch.object(device, "onednn_offered", lambda: way.onednn):
         trainer = Trainer(task, settings, Path(folder), "benchmark", AdaDelta.of(network, settings))
-        speed = speed_of(trainer, settings.buffer, seconds)
-    milliseconds = 1e3 * speed.pop("seconds") / settings.buffer
-    return {"threads": threads, "milliseconds_per_update": milliseconds, **speed}
+        speed = speed_of(trainer, settings.buffer * buffers, seconds)
+    seconds_per_update = speed.pop("seconds") / settings.buffer / buffers
+    return {"threads": threads, "pairs_per_second": settings.batch / seconds_per_update, **speed}
 
 
 def main() -> None:
@@ -48,23 +73,21 @@ def main() -> None:
     parser = network_parser(__doc__, SIZES)
     parser.add_argument("--threads", nargs="*", type=int, default=(1, 2))
     arguments = parser.parse_args()
-    device = select_device(arguments.device)
-    results: dict[str, list[dict]] = {}
-    print(f"device: {describe_device(device)}, {arguments.precision}")
-    print(f"{'size':10}{'threads':>8}{'ms/update':>11}{'tokens/s':>10}{'GFLOP/s':>9}{'products alone':>16}{'share':>7}")
+    place = select_device(arguments.device)
+    rows = []
+    print(f"device: {describe_device(place)}, {arguments.precision}", flush=True)
     for name in arguments.sizes:
         # Threads of the processor are of no use to a GPU.
-        for threads in arguments.threads if device.type == "cpu" else (1,):
-            row = measure(SIZES[name], device, arguments.precision, threads, arguments.seconds)
-            print(
-                f"{name:10}{threads:8}{row['milliseconds_per_update']:11.1f}{row['words_per_second']:10.0f}"
-                f"{row['gflops']:9.1f}{row['products_gflops']:16.1f}{row['share_of_products']:7.2f}",
-                flush=True,
-            )
-            rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
-            results.setdefault(name, []).append(rounded)
-    description = {"device": describe_device(device), "precision": arguments.precision}
-    write_json(RESULTS / "training.json", description | {"sizes": results})
+        for threads in arguments.threads if place.type == "cpu" else (1,):
+            for way, chosen in WAYS.items():
+                row = measure(SIZES[name], chosen, place, arguments.precision, threads, arguments.seconds)
+                rows.append({"size": name, "way": way, **row})
+    table = pd.DataFrame(rows)
+    speeds = table.groupby(["size", "threads"])["pairs_per_second"]
+    table["times"] = table["pairs_per_second"] / speeds.transform("first")
+    print(table.to_markdown(index=False, floatfmt=".2f"))
+    description = {"device": describe_device(place), "precision": arguments.precision}
+    write_json(RESULTS / "training.json", description | {"rows": table.round(4).to_dict("records")})
 
 
 if __name__ == "__main__":

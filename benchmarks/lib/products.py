@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from neural_smt.rescoring.scorer import one_thread_each
 
 
 class Product(NamedTuple):
-    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, the type of both, and whether the
-    right one is packed (``PackedLayer``).
+    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, the type of both, and who
+    multiplies: PyTorch's mm, oneDNN, or oneDNN with the right one ``packed`` (``PackedLayer``).
     """
 
     rows: int
@@ -25,7 +25,7 @@ class Product(NamedTuple):
     transposed: tuple[bool, bool]
     dtype: torch.dtype
     device: torch.device
-    packed: bool = False
+    by: Literal["mm", "onednn", "packed"] = "mm"
 
     @property
     def operations(self) -> int:
@@ -49,14 +49,16 @@ class Recorder(TorchDispatchMode):
             self.products.append(Product(*left.shape, right.shape[1], transposed, left.dtype, left.device))
         elif function.overloadpacket is torch.ops.mkldnn._linear_pointwise:
             left, weight = args[:2]
-            kind = (False, True), left.dtype, left.device, True
-            self.products.append(Product(*left.shape, weight.shape[0], *kind))
+            turned = False if weight.is_mkldnn else left.stride(0) < left.stride(1)
+            transposed = turned, weight.is_mkldnn or weight.is_contiguous()
+            by: Literal["onednn", "packed"] = "packed" if weight.is_mkldnn else "onednn"
+            self.products.append(Product(*left.shape, weight.shape[0], transposed, left.dtype, left.device, by))
         return function(*args, **(kwargs or {}))
 
 
 class Bare:
     """Executes products on matrices made before, by the same library: nothing is read but them, nothing added, and no
-    memory asked for (but that of results where a factor is packed).
+    memory asked for (but that of oneDNN's results).
 
     parts: products that one thread executes in order; threads: the most that will share the parts.
     """
@@ -67,8 +69,8 @@ class Bare:
         self.matrices: dict[tuple, Tensor] = {}
         self.layers: dict[tuple, PackedLayer] = {}
         for product in {product for part in parts for product in part}:
-            rows, inner, columns, transposed, dtype, device, packed = product
-            if packed:
+            rows, inner, columns, transposed, dtype, device, by = product
+            if by == "packed":
                 layer = PackedLayer(torch.randn(columns, inner), None, rows)
                 self.layers.setdefault((inner, columns), layer)
             for shape, turned in (((rows, inner), transposed[0]), ((inner, columns), transposed[1])):
@@ -92,13 +94,15 @@ class Bare:
 
     def _execute(self, part: Sequence[Product]) -> None:
         room = self.rooms.get()
-        for rows, inner, columns, transposed, dtype, _, packed in part:
+        for rows, inner, columns, transposed, dtype, _, by in part:
             left = self.matrices[(rows, inner), transposed[0], dtype]
-            if packed:
-                self.layers[inner, columns](left)
-                continue
             right = self.matrices[(inner, columns), transposed[1], dtype]
-            torch.mm(left, right, out=room.view(dtype)[: rows * columns].view(rows, columns))
+            if by == "packed":
+                self.layers[inner, columns](left)
+            elif by == "onednn":
+                torch.ops.mkldnn._linear_pointwise(left, right.t(), None, "none", [], "")
+            else:
+                torch.mm(left, right, out=room.view(dtype)[: rows * columns].view(rows, columns))
         self.rooms.put(room)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
-from neural_smt.networks.device import pack, precision_context
+from neural_smt.networks.device import Linear, linear, pack, precision_context
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers
@@ -86,8 +86,8 @@ class CslmNetwork(SavedNetwork, nn.Module):
         # P
         self.projection = nn.Parameter(torch.empty(config.words, config.projection))
         # W_1, W_2, W_3 and their biases
-        self.first = nn.Linear(config.history * config.projection, first)
-        self.second, self.output = nn.Linear(first, second), nn.Linear(second, config.words - 1)
+        self.first = Linear(config.history * config.projection, first)
+        self.second, self.output = Linear(first, second), Linear(second, config.words - 1)
         self._initialise(np.random.default_rng(seed))
 
     @torch.no_grad()
@@ -144,7 +144,7 @@ class FirstLayer:
         """h_1 of shortlist ids, int64 ``[N, words read]``: ``[N, H_1]``."""
         if self.table is None:
             projected = torch.nn.functional.embedding(contexts, self.projection).flatten(1)
-            return torch.nn.functional.linear(projected, self.weight, self.bias).relu_()
+            return linear(projected, self.weight, self.bias).relu_()
         sums = torch.nn.functional.embedding_bag(contexts + self.offsets, self.table, mode="sum")
         return sums.to(self.bias.dtype).add_(self.bias).relu_()
 

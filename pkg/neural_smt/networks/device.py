@@ -3,8 +3,8 @@
 Compiled steps (``training: {compile: true}``): between its matrix products a step of a recurrent loop is elementwise
 work of a dozen kernels, which compiled are a few: on a GPU starting them takes longer than their work. On a CPU it
 gains nothing, and compiling takes some seconds a network.
-Packed weights: by default PyTorch calls MKL for float32 products, which takes more than twice as long on processors
-that are not Intel's; weights that stay as they are are packed once for oneDNN's product.
+Matrix products: by default PyTorch calls MKL for float32 products on a CPU, which takes twice as long as oneDNN on
+processors that are not Intel's, so that oneDNN is called here; weights that stay as they are are packed for it once.
 """
 
 import functools
@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from neural_smt.errors import UserError
 
@@ -73,23 +74,103 @@ def repeatable(device: torch.device) -> Iterator[None]:
         memory.fill_uninitialized_memory = filled
 
 
-def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
-    """``left @ right`` with both factors rounded to ``dtype``, in the precision of ``left``."""
-    if left.dtype == dtype:
+@functools.cache
+def onednn_offered() -> bool:
+    """Whether PyTorch was built with oneDNN."""
+    # These functions are what PyTorch's compiler calls; they are not among its documented ones.
+    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def _by_onednn(factor: Tensor) -> bool:
+    return factor.dtype == torch.float32 and factor.device.type == "cpu" and factor.shape[-1] > 0 and onednn_offered()
+
+
+MULTIPLE, LARGE = 64, 1 << 19
+"""Long sides of matrices of fewer numbers than ``LARGE`` are filled up to this multiple. oneDNN compiles a product for
+each shape, a quarter of a millisecond that few updates would share if every batch had sides of its own.
+"""
+
+
+def _filled(matrix: Tensor) -> Tensor:
+    """The matrix with rows of zeros, up to a length that others have too."""
+    missing = -len(matrix) % MULTIPLE
+    if missing and len(matrix) > 2 * MULTIPLE and matrix.numel() < LARGE:
+        return nn.functional.pad(matrix, (0, 0, 0, missing))
+    return matrix
+
+
+def _onednn(factor: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``factor @ weight.T + bias``."""
+    if not (weight.is_contiguous() or weight.t().is_contiguous()):
+        # a part of a larger matrix would be multiplied a thousand times as slowly
+        weight = weight.contiguous()
+    result = torch.ops.mkldnn._linear_pointwise(_filled(factor), weight, bias, "none", [], "")
+    return result if len(result) == len(factor) else result[: len(factor)]
+
+
+def _multiply(left: Tensor, right: Tensor) -> Tensor:
+    if not _by_onednn(left):
         return left @ right
-    return (left.to(dtype) @ right.to(dtype)).to(left.dtype)
+    if left.stride(0) >= left.stride(1):
+        return _onednn(left, right.t())
+    # turning a large left factor takes long, a right one no time
+    if left.numel() < LARGE and right.numel() < LARGE:
+        left, right = _filled(left.t()).t(), _filled(right)
+    return _onednn(right.t(), left).t()
+
+
+def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
+    """``left @ right`` of matrices, both rounded to ``dtype``, in the precision of ``left``; without gradient."""
+    if left.dtype == dtype:
+        return _multiply(left, right)
+    return _multiply(left.to(dtype), right.to(dtype)).to(left.dtype)
 
 
 def affine(
     offset: Tensor, factor: Tensor, weight: Tensor, out: Tensor | None = None, dtype: torch.dtype | None = None
 ) -> Tensor:
     """``offset + factor @ weight.T`` in the precision of ``factor``; the product is rounded to ``dtype``, or like
-    ``offset``.
+    ``offset``; without gradient.
     """
     dtype = dtype or offset.dtype
-    if dtype == factor.dtype:
+    if dtype == factor.dtype and not _by_onednn(factor):
         return torch.addmm(offset, factor, weight.t(), out=out)
+    if dtype == factor.dtype and offset.dim() == 1 and out is None:
+        return _onednn(factor, weight, offset)
     return torch.add(offset, product(factor, weight.t(), dtype), out=out)
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(inputs, weight)
+        return _onednn(inputs, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight = ctx.saved_tensors
+        asked = ctx.needs_input_grad
+        d_inputs = _multiply(d_output, weight) if asked[0] else None
+        d_weight = _multiply(d_output.t(), inputs) if asked[1] else None
+        return d_inputs, d_weight, d_output.sum(0) if asked[2] else None
+
+
+def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``inputs @ weight.T + bias``, differentiable: ``[N, I]``, ``[O, I]``, ``[O]`` -> ``[N, O]``; rounded as autocast
+    says.
+    """
+    if not _by_onednn(inputs) or torch.is_autocast_enabled("cpu"):
+        return nn.functional.linear(inputs, weight, bias)
+    return _Linear.apply(inputs, weight, bias)
+
+
+class Linear(nn.Linear):
+    """A layer of ``linear``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``[N, I]`` -> ``[N, O]``."""
+        return linear(input, self.weight, self.bias)
 
 
 P = ParamSpec("P")
@@ -141,8 +222,4 @@ class PackedLayer:
 
 def pack(weight: Tensor, bias: Tensor | None, rows: int, rectified: bool = False) -> PackedLayer | None:
     """The packed layer, or None where there is none (see ``PackedLayer``)."""
-    # These functions are what PyTorch's compiler calls; they are not among its documented ones.
-    offered = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    if not offered or weight.device.type != "cpu" or weight.dtype != torch.float32:
-        return None
-    return PackedLayer(weight, bias, rows, rectified)
+    return PackedLayer(weight, bias, rows, rectified) if _by_onednn(weight) else None

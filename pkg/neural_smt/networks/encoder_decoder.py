@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.errors import UserError
+from neural_smt.networks.device import Linear
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.layers import GatedUnit, MaxoutNetwork, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
-from neural_smt.networks.softmax import word_log_probabilities
+from neural_smt.networks.softmax import OutputLayer, word_log_probabilities
 
 Choice = Literal["code", "paper"]
 
@@ -128,14 +129,14 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         self.encoder = unit(embedding, hidden)
         self.decoder = unit(embedding, hidden, reset_after=conventions.reset == "paper")
         # V
-        self.summary = nn.Linear(hidden, hidden) if conventions.summary == "paper" else None
+        self.summary = Linear(hidden, hidden) if conventions.summary == "paper" else None
         # V' and its bias
-        self.initialiser = nn.Linear(hidden, hidden)
+        self.initialiser = Linear(hidden, hidden)
         # C, and C_z, C_r where there are gates
-        self.context = nn.Linear(hidden, self.decoder.blocks * hidden, bias=False)
+        self.context = Linear(hidden, self.decoder.blocks * hidden, bias=False)
         self.add_readout(hidden)
         # G_l of G = G_l G_r, and the bias of the softmax
-        self.output = nn.Linear(config.rank, config.target_words)
+        self.output = OutputLayer(config.rank, config.target_words)
         self._initialise(np.random.default_rng(seed))
 
     def encode(self, source: Packed) -> Tensor:
@@ -177,7 +178,11 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
             states = torch.cat((initial, states))
         words = nn.functional.pad(self.word_readout(embedded), (0, 0, batch.pairs, 0))
         inner = self.before_softmax(states, words, context.readout[target.rows])
-        scores = word_log_probabilities(inner, self.output.weight, self.output.bias, target.words, words.dtype)
+        if batch.sample is None:
+            scores = word_log_probabilities(inner, *self.output.rows(None), target.words, words.dtype)
+        else:
+            ids, places, chances = batch.sample
+            scores = word_log_probabilities(inner, *self.output.rows(ids), places, words.dtype, chances)
         return torch.zeros_like(initial[:, 0]).index_add(0, batch.order[target.rows], scores)
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.device import affine, compilable, product
+from neural_smt.networks.device import Linear, affine, compilable, linear, product
 
 
 class GatedUnit(nn.Module):
@@ -40,7 +40,7 @@ class GatedUnit(nn.Module):
 
     def inputs(self, embedded: Tensor) -> Tensor:
         """W e for the candidate (bias added) and both gates: ``[N, E] -> [N, 3H]``, all steps in one product."""
-        terms = nn.functional.linear(embedded, self.input_weight)
+        terms = linear(embedded, self.input_weight)
         return terms + nn.functional.pad(self.input_bias, (0, (self.blocks - 1) * self.hidden)).to(terms.dtype)
 
     def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: Tensor | None = None) -> Tensor:
@@ -226,10 +226,10 @@ class MaxoutNetwork(nn.Module):
         """The layers of the readout; context: dimensions of c."""
         config, pieces = self.config, 2 * self.config.maxout
         # O_h and its bias, O_y, O_c, G_r
-        self.hidden_readout = nn.Linear(config.hidden, pieces)
-        self.word_readout = nn.Linear(config.embedding, pieces, bias=False)
-        self.context_readout = nn.Linear(context, pieces, bias=False)
-        self.inner = nn.Linear(config.maxout, config.rank, bias=False)
+        self.hidden_readout = Linear(config.hidden, pieces)
+        self.word_readout = Linear(config.embedding, pieces, bias=False)
+        self.context_readout = Linear(context, pieces, bias=False)
+        self.inner = Linear(config.maxout, config.rank, bias=False)
 
     @torch.no_grad()
     def _initialise(self, random: np.random.Generator) -> None:

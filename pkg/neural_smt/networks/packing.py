@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.networks.softmax import Sample
 from neural_smt.vocabulary import EOS
 
 
@@ -33,13 +34,15 @@ class Packed:
 class PairBatch:
     """Phrase pairs: each side in its own order of falling length.
 
-    pairing: int64 ``[B]``, the source row of each target row; order: int64 ``[B]``, the pair of each target row.
+    pairing: int64 ``[B]``, the source row of each target row; order: int64 ``[B]``, the pair of each target row;
+    sample: what target words are predicted from, if not from all.
     """
 
     source: Packed
     target: Packed
     pairing: torch.Tensor
     order: torch.Tensor
+    sample: Sample | None = None
 
     @property
     def pairs(self) -> int:
@@ -95,4 +98,5 @@ def pack_pairs(source: Ragged, target: Ragged, device: torch.device) -> PairBatc
     packed_source, source_order = pack(source, device)
     packed_target, target_order = pack(target, device)
     orders = np.argsort(source_order)[target_order], target_order
-    return PairBatch(packed_source, packed_target, *(torch.from_numpy(order).to(device) for order in orders))
+    pairing, order = (torch.from_numpy(order).to(device) for order in orders)
+    return PairBatch(packed_source, packed_target, pairing, order)

@@ -5,15 +5,15 @@ rank a softmax spends as much time on its exponentials as on its matrix product 
 exponential, sum) passes over the logits by itself.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel, leaf
-from neural_smt.networks.device import PackedLayer, affine, product
+from neural_smt.networks.device import MULTIPLE, PackedLayer, affine, product
 from neural_smt.networks.primitives import ANY_ORDER, exponential
 
 BLOCK = 4096
@@ -34,11 +34,12 @@ def _sum_block(logits: np.ndarray, bias: np.ndarray) -> np.float32:
 
 
 @leaf(**ANY_ORDER)
-def _exponentiate_block(logits: np.ndarray, shift: np.float32) -> np.float32:
+def _exponentiate_block(logits: np.ndarray, shift: np.float32, exponentials: np.ndarray) -> np.float32:
+    for i in range(len(logits)):
+        exponentials[i] = exponential(logits[i] - shift)
     total = np.float32(0)
     for i in range(len(logits)):
-        logits[i] = exponential(logits[i] - shift)
-        total += logits[i]
+        total += exponentials[i]
     return total
 
 
@@ -52,11 +53,12 @@ def _sums(logits: np.ndarray, bias: np.ndarray, sums: np.ndarray) -> None:
 
 
 @kernel
-def _exponentiate(logits: np.ndarray, shifts: np.ndarray, sums: np.ndarray) -> None:
+def _exponentiate(logits: np.ndarray, shifts: np.ndarray, exponentials: np.ndarray, sums: np.ndarray) -> None:
     for row in range(len(logits)):
         total = 0.0
         for start in range(0, logits.shape[1], BLOCK):
-            total += _exponentiate_block(logits[row, start : start + BLOCK], shifts[row])
+            part = slice(start, start + BLOCK)
+            total += _exponentiate_block(logits[row, part], shifts[row], exponentials[row, part])
         sums[row] = total
 
 
@@ -69,9 +71,9 @@ def sum_exponentials(logits: Tensor, bias: Tensor, sums: Tensor) -> None:
     _sums(logits.detach().numpy(), bias.detach().numpy(), sums.numpy())
 
 
-def exponentiate(logits: Tensor, shifts: Tensor, sums: Tensor) -> None:
-    """Replace ``logits[i, v]`` by e^(logits[i, v] - shifts[i]) and write the sums of rows to ``sums``; as above."""
-    _exponentiate(logits.detach().numpy(), shifts.detach().numpy(), sums.numpy())
+def exponentiate(logits: Tensor, shifts: Tensor, exponentials: Tensor, sums: Tensor) -> None:
+    """``exponentials[i, v]`` = e^(logits[i, v] - shifts[i]) and the sums of its rows; as above."""
+    _exponentiate(logits.detach().numpy(), shifts.detach().numpy(), exponentials.numpy(), sums.numpy())
 
 
 TILE = 1 << 20
@@ -85,20 +87,35 @@ class _WordLogProbabilities(torch.autograd.Function):
     """log softmax(weight z + bias)[word]; keeps the exponentials and leaves their division to the small factors."""
 
     @staticmethod
-    def forward(ctx: Any, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, dtype: torch.dtype) -> Tensor:
-        exponentials = inner.new_empty(len(inner), len(weight))
+    def forward(ctx: Any, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, *rest: Any) -> Tensor:
+        dtype, chances = rest
+        if chances is not None:
+            bias = bias - chances.log()
+        missing = -len(inner) % MULTIPLE if _in_one_pass(inner) else 0
+        # as many rows as other batches have, of which the last count nothing
+        exponentials = inner.new_empty(len(inner) + missing, len(weight))
+        exponentials[len(inner) :] = 0
         normalisers = inner.new_empty(len(inner))
         chosen = inner.new_empty(len(inner))
         tile = len(inner) if inner.is_cuda else max(TILE // len(weight), 16)
         for start in range(0, len(inner), tile):
-            here = slice(start, start + tile)
-            logits = affine(bias, inner[here], weight, exponentials[here], dtype)
+            here = slice(start, min(start + tile, len(inner)))
+            logits = affine(bias, inner[here], weight, dtype=dtype)
             largest = logits.amax(1)
             chosen[here] = logits.gather(1, words[here, None])[:, 0] - largest
             if _in_one_pass(logits):
-                exponentiate(logits, largest, normalisers[here])
+                exponentiate(logits, largest, exponentials[here], normalisers[here])
             else:
-                torch.sum(logits.sub_(largest[:, None]).exp_(), 1, out=normalisers[here])
+                torch.exp(logits.sub_(largest[:, None]), out=exponentials[here])
+                torch.sum(exponentials[here], 1, out=normalisers[here])
+        if chances is not None:
+            # a row's own word counts once, as it is among the words of its batch for certain
+            own, rows = words[:, None], exponentials[: len(inner)]
+            sampled = rows.gather(1, own)
+            once = sampled * chances[own]
+            rows.scatter_(1, own, once)
+            normalisers += (once - sampled)[:, 0]
+            chosen += chances.log()[words]
         ctx.save_for_backward(inner, weight, words, exponentials, normalisers)
         ctx.dtype = dtype
         return chosen - normalisers.log()
@@ -108,12 +125,13 @@ class _WordLogProbabilities(torch.autograd.Function):
     def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
         inner, weight, words, exponentials, normalisers = ctx.saved_tensors
         share = (d_output / normalisers)[:, None]
-        d_inner = product(exponentials, weight, ctx.dtype).mul_(-share)
+        d_inner = product(exponentials, weight, ctx.dtype)[: len(inner)].mul_(-share)
         d_inner.addcmul_(weight[words], d_output[:, None])
         scaled = torch.cat((inner, torch.ones_like(share)), 1)
-        d_weight = product(exponentials.t(), scaled * -share, ctx.dtype)
+        filled = nn.functional.pad(scaled * -share, (0, 0, 0, len(exponentials) - len(inner)))
+        d_weight = product(exponentials.t(), filled, ctx.dtype)
         d_weight.index_add_(0, words, scaled * d_output[:, None])
-        return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None
+        return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None, None
 
 
 def _in_one_pass(logits: Tensor) -> bool:
@@ -121,13 +139,49 @@ def _in_one_pass(logits: Tensor) -> bool:
     return logits.dtype == torch.float32 and logits.device.type == "cpu"
 
 
-def word_log_probabilities(inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, dtype: torch.dtype) -> Tensor:
+def word_log_probabilities(
+    inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, dtype: torch.dtype, chances: Tensor | None = None
+) -> Tensor:
     """Natural log of softmax(weight z + bias) at one word per row, differentiable: ``[N]``.
 
     inner: z, ``[N, R]``; weight: ``[V, R]``; bias: ``[V]``; words: int64 ``[N]``; dtype: what the factors of matrix
-    products are rounded to.
+    products are rounded to; chances: ``[V]`` where these are words drawn from a larger vocabulary, how likely each was
+    to be among them. The sum over that vocabulary is then estimated, without bias: e to the logit of each word drawn is
+    divided by its chance, but for the row's own word (importance sampling, Bengio and Senecal 2008).
     """
-    return _WordLogProbabilities.apply(inner, weight, bias, words, dtype)
+    return _WordLogProbabilities.apply(inner, weight, bias, words, dtype, chances)
+
+
+class Sample(NamedTuple):
+    """Words of the vocabulary that a batch is predicted from in place of all.
+
+    ids: int64 ``[n]``, distinct and rising; words: int64 ``[N]``, where the word of each row stands among them;
+    chances: float32 ``[n]``, how likely each was to be among them.
+    """
+
+    ids: Tensor
+    words: Tensor
+    chances: Tensor
+
+
+class OutputLayer(nn.Module):
+    """The output layer of ``V`` target words: weight ``[V, R]``, bias ``[V]``.
+
+    What is asked of a few words costs time and memory in proportion to these, not to ``V``: their rows are gathered,
+    and the gradients of both parameters are sparse. Of all words they are dense.
+    """
+
+    def __init__(self, rank: int, words: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(words, rank))
+        self.bias = nn.Parameter(torch.zeros(words))
+
+    def rows(self, ids: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Weight ``[n, R]`` and bias ``[n]`` of the words ``ids`` (int64 ``[n]``), or of all."""
+        if ids is None:
+            return self.weight, self.bias
+        weight = nn.functional.embedding(ids, self.weight, sparse=True)
+        return weight, torch.gather(self.bias, 0, ids, sparse_grad=True)
 
 
 def log_normalisers(
@@ -149,7 +203,7 @@ def log_normalisers(
         elif not _in_one_pass(logits):
             torch.sum(affine(bias, rows, weight, logits, weight.dtype).exp_(), 1, out=sums)
         elif rows.dtype == weight.dtype:
-            sum_exponentials(torch.mm(rows, weight.t(), out=logits), bias, sums)
+            sum_exponentials(product(rows, weight.t(), weight.dtype), bias, sums)
         else:
             sum_exponentials(logits.copy_(product(rows, weight.t(), weight.dtype)), bias, sums)
     output.log_()

@@ -1,7 +1,9 @@
 """Training of the RNN encoder-decoder of Cho et al. (2014) on the distinct phrase pairs of a table."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,11 +13,12 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
-from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.packing import close, pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.adadelta import AdaDelta
-from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.loop import WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.sampled_words import WordSampler
 from neural_smt.training.texts import Pairs, hash_rows
 from neural_smt.vocabulary import Vocabulary
 
@@ -57,6 +60,19 @@ class PhraseTask(TextTask):
     held_out_batch = 512
     network: EncoderDecoder
 
+    def __init__(self, *arguments: Any, sampler: WordSampler | None = None):
+        super().__init__(*arguments)
+        self.sampler = sampler
+
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """See ``TextTask``; with a sampler words are predicted from a sample, the same for all shares."""
+        batch = super().minibatch(update, share)
+        if self.sampler is None or not batch.examples:
+            return batch
+        words = close(self.text.target.take(self.order.rows(update)))
+        sample = self.sampler.sample(update, words, batch.inputs.target.words)
+        return batch._replace(inputs=replace(batch.inputs, sample=sample))
+
     def pack(self, text: Pairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
         pairs = text.take(rows)
@@ -93,9 +109,11 @@ def prepare(
     config = EncoderDecoderConfig.of(settings.as_dict(), **words)
     log.info("%d pairs to train on, %d held out", len(pairs), len(held_out))
     network = EncoderDecoder(config, seed).to(place)
+    counts = np.bincount(close(pairs.target), minlength=config.target_words)
+    sampler = WordSampler(counts, settings.samples, seed) if settings.samples else None
     order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, config.conventions.sampling == "paper")
     return Training(
-        task=PhraseTask(network, pairs, held_out, order),
+        task=PhraseTask(network, pairs, held_out, order, sampler=sampler),
         optimiser=AdaDelta.of(network, settings),
         settings=settings,
         decided_by=[shortlist.digest for shortlist in shortlists],

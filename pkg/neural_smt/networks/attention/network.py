@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode
-from neural_smt.networks.device import product
+from neural_smt.networks.device import Linear, linear, product
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork
 from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
-from neural_smt.networks.softmax import word_log_probabilities
+from neural_smt.networks.softmax import OutputLayer, word_log_probabilities
 from neural_smt.vocabulary import EOS, UNK
 
 
@@ -148,24 +148,8 @@ class AttentionConfig(NetworkConfig):
         return super().from_json({"readout": "previous", **values})
 
 
-class LimitedOutput(nn.Module):
-    """The output layer of ``V`` target words: weight ``[V, R]``, bias ``[V]``.
-
-    What is asked of a few words costs time and memory in proportion to these, not to ``V``: their rows are gathered,
-    and the gradients of both parameters are sparse. Of all words they are dense.
-    """
-
-    def __init__(self, rank: int, words: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(words, rank))
-        self.bias = nn.Parameter(torch.zeros(words))
-
-    def rows(self, ids: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Weight ``[n, R]`` and bias ``[n]`` of the words ``ids`` (int64 ``[n]``), or of all."""
-        if ids is None:
-            return self.weight, self.bias
-        weight = nn.functional.embedding(ids, self.weight, sparse=True)
-        return weight, torch.gather(self.bias, 0, ids, sparse_grad=True)
+class LimitedOutput(OutputLayer):
+    """An output layer of which a batch is predicted from its vocabulary."""
 
     def forward(
         self, inner: Tensor, words: Tensor, rows: Tensor, vocabulary: BatchVocabulary | None, dtype: torch.dtype
@@ -180,7 +164,7 @@ class LimitedOutput(nn.Module):
         weight, bias = self.rows(vocabulary.ids)
         if vocabulary.allowed is None:
             return word_log_probabilities(inner, weight, bias, vocabulary.words, dtype)
-        logits = (nn.functional.linear(inner, weight) + bias).to(inner.dtype)
+        logits = (linear(inner, weight) + bias).to(inner.dtype)
         logits = logits.masked_fill(~vocabulary.allowed[rows], -torch.inf)
         return logits.gather(1, vocabulary.words[:, None])[:, 0] - logits.logsumexp(1)
 
@@ -212,15 +196,15 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         self.forward_encoder = GatedUnit(embedding, hidden)
         self.backward_encoder = GatedUnit(embedding, hidden)
         # W and b of s_0
-        self.initialiser = nn.Linear(hidden, hidden)
+        self.initialiser = Linear(hidden, hidden)
         # A, B, C and v of r(s_{t-1}, h_j, y*_{t-1}) = v . tanh(A h_j + B s_{t-1} + C y*_{t-1})
-        self.scorer_keys = nn.Linear(2 * hidden, config.attention, bias=False)
-        self.scorer_state = nn.Linear(hidden, config.attention, bias=False)
-        self.scorer_word = nn.Linear(embedding, config.attention, bias=False) if config.word_in_scorer else None
+        self.scorer_keys = Linear(2 * hidden, config.attention, bias=False)
+        self.scorer_state = Linear(hidden, config.attention, bias=False)
+        self.scorer_word = Linear(embedding, config.attention, bias=False) if config.word_in_scorer else None
         self.scorer_energy = nn.Parameter(torch.zeros(config.attention))
         self.decoder = GatedUnit(embedding, hidden)
         # C, C_z, C_r
-        self.context = nn.Linear(2 * hidden, 3 * hidden, bias=False)
+        self.context = Linear(2 * hidden, 3 * hidden, bias=False)
         self.add_readout(2 * hidden)
         # G_l of G = G_l G_r, and the bias of the softmax
         self.output = LimitedOutput(config.rank, config.target_words)
