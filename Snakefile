@@ -40,6 +40,13 @@ include: "rules/report.smk"
 report: "rules/report/workflow.rst"
 
 
+# Its limit of jobs a second makes Snakemake's scheduler look again a second after each job, and then every second for
+# ever, once for each job that has ended: hundreds of jobs take a core for themselves. On one machine nothing needs it.
+onstart:
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
+
+
 rule all:
     default_target: True
     input:

@@ -29,9 +29,9 @@ from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
+from neural_smt.training.optimisers import AdaDelta
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SOURCE_WORDS = 30_000
@@ -91,7 +91,7 @@ def measure(size: str, case: Case, device: str, precision: str, threads: int, se
     pairs = random_pairs(case, settings.batch * BUFFER)
     nothing = SentencePairs(pairs.source.take([]), pairs.target.take([]))
     task = AttentionTask(network, pairs, nothing, settings, 1)
-    optimiser = AdaDelta(dict(network.named_parameters()), settings.rho, settings.epsilon, 1.0, rows_only=True)
+    optimiser = AdaDelta(dict(network.named_parameters()), settings.epsilon, 1.0, rows_only=True)
     before = resident_megabytes()
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)

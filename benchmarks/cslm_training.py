@@ -24,9 +24,9 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import Trained
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import BatchOrder, Trainer
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
@@ -52,7 +52,7 @@ def measure_training(network: CslmNetwork, batch: int, seconds: float, precision
     )
     with tempfile.TemporaryDirectory() as folder:
         task = NgramTask(network, text, nothing, BatchOrder(text.lengths, batch, 1))
-        trainer = Trainer(task, settings, Path(folder), "benchmark", AdaDelta.of(network, settings))
+        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser_of(network, settings))
         with Recorder() as recorder:
             trainer.update()
         bare = Bare([recorder.products])

@@ -28,9 +28,9 @@ from neural_smt.networks import device
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import close
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import BatchOrder, Trainer
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.sampled_words import WordSampler
 
 BATCH = 128
@@ -62,7 +62,7 @@ def measure(
     order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer)
     task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order, sampler=sampler)
     with tempfile.TemporaryDirectory() as folder, patch.object(device, "onednn_offered", lambda: way.onednn):
-        trainer = Trainer(task, settings, Path(folder), "benchmark", AdaDelta.of(network, settings))
+        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser_of(network, settings))
         speed = speed_of(trainer, settings.buffer * buffers, seconds)
     seconds_per_update = speed.pop("seconds") / settings.buffer / buffers
     return {"threads": threads, "pairs_per_second": settings.batch / seconds_per_update, **speed}

@@ -170,6 +170,6 @@ def test_networks_know_nothing_of_phrase_tables() -> None:
 def test_steps_of_all_kinds_of_networks_depend_on_none(step: str) -> None:
     """Rules name the modules of the kinds that their jobs use."""
     own = {f"{folder}/{kind}.py" for folder in ("training", "decoding/scorers", "networks") for kind in KINDS}
-    own |= {"training/adadelta.py", "networks/recurrent/network.py", "representations/projection.py"}
+    own |= {"training/optimisers.py", "networks/recurrent/network.py", "representations/projection.py"}
     own |= {"networks/recurrent/class_softmax.py", "networks/attention/network.py"}
     assert not own & {str(path.relative_to(PACKAGE)) for path in reached_files(f"neural_smt.{step}")}

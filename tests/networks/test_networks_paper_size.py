@@ -14,10 +14,10 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import BatchOrder, Task, Trainer
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import NgramText, Pairs
 
 WORDS = 15_003
@@ -80,7 +80,7 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
         np.testing.assert_allclose(gradient[chosen], expected[name][chosen], rtol=1e-4, err_msg=name)
 
     before = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-    trainer = Trainer(task, settings, folder, "run", AdaDelta.of(network, settings))
+    trainer = Trainer(task, settings, folder, "run", optimiser_of(network, settings))
     trainer.update()
     assert trainer.progress.cost == pytest.approx(expected_loss, rel=1e-6)
     assert trainer.progress.non_finite == 0

@@ -16,9 +16,9 @@ from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.training import attention
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
+from neural_smt.training.optimisers import AdaDelta
 from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -40,7 +40,7 @@ def trainer_of(pairs: SentencePairs, words: int, folder: Path, **settings: Any) 
     network = AttentionNetwork(AttentionConfig(words, words, 8, 6, 7, 5, 4), seed=2)
     task = AttentionTask(network, pairs, pairs, chosen, seed=3)
     parameters = dict(network.named_parameters())
-    return Trainer(task, chosen, folder, "run", AdaDelta(parameters, 0.95, 1e-6, 1.0, rows_only=True))
+    return Trainer(task, chosen, folder, "run", AdaDelta(parameters, 1e-6, 1.0, rows_only=True))
 
 
 def state_of(trainer: Trainer) -> dict[str, torch.Tensor]:

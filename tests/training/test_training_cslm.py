@@ -15,9 +15,9 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.folder import Trained
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import BatchOrder, Trainer
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.steps import measure_network
 from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
@@ -62,7 +62,7 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     text = NgramText.of(ids, 3)
     task = NgramTask(network, text, text, BatchOrder(text.lengths, 64, 1))
     settings = network_settings("cslm", {})
-    trainer = Trainer(task, settings, tmp_path / "unused", "unused", AdaDelta.of(network, settings))
+    trainer = Trainer(task, settings, tmp_path / "unused", "unused", optimiser_of(network, settings))
     assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
     assert found["alone"] == pytest.approx(best, abs=1e-3)
     assert found["network_covered"] > best
@@ -101,7 +101,7 @@ def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.
         monkeypatch.setattr(NgramTask, "held_out_batch", size)
         task = NgramTask(network, text, text, BatchOrder(text.lengths, 8, 1))
         assert sum(batch.words for batch in task.validation) == 21
-        found.append(Trainer(task, settings, tmp_path, "unused", AdaDelta.of(network, settings)).perplexity())
+        found.append(Trainer(task, settings, tmp_path, "unused", optimiser_of(network, settings)).perplexity())
     assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-12)
     # Each sentence by itself: nothing of its neighbours is read.
     monkeypatch.setattr(NgramTask, "held_out_batch", 1024)

@@ -1,5 +1,6 @@
 """The workflow as a user runs it: one tiny experiment from text to table, with rows of every kind."""
 
+import inspect
 import re
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from checkouts import TINY, copy_results, own_package, planned, read_plan, run, translated, write_rows
+from snakemake.scheduling.job_scheduler import JobScheduler
 
 from neural_smt.cli import main
 from neural_smt.io.files import digest_lines, read_csv, read_json, read_lines, read_yaml
@@ -231,3 +233,8 @@ def test_what_a_killed_run_was_to_make_again_is_made(finished: Path) -> None:
     kept.rename(finished / name)
     assert untouched == set(), "files that nothing lacks may be thrown away"
     assert {"align", "symmetrise", "tune", "write_table"} <= made and "tokenise" not in made
+
+
+def test_the_scheduler_works_without_the_limit_that_the_snakefile_takes_from_it() -> None:
+    assert "if self.job_rate_limiter is not None:" in inspect.getsource(JobScheduler.schedule)
+    assert "if self.job_rate_limiter is None:" in inspect.getsource(JobScheduler.job_selector)

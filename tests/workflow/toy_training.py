@@ -8,8 +8,8 @@ from torch import nn
 
 from neural_smt.io.files import read_lines
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import WHOLE, Minibatch, Training
+from neural_smt.training.optimisers import AdaDelta
 from neural_smt.vocabulary import Vocabulary
 
 
@@ -37,5 +37,5 @@ def prepare(*, texts, vocabulary, shortlist, settings, place, seed):
     loop = settings.replace(validate_every=10, checkpoint_every=10, patience=0, keep="last", precision="fp32")
     examples = {"updates_per_epoch": 4, "validation": []}
     task = SimpleNamespace(network=network, minibatch=lambda _, share=WHOLE: Minibatch(words, count, count), **examples)
-    optimiser = AdaDelta(dict(network.named_parameters()), 0.95, 1e-6)
+    optimiser = AdaDelta(dict(network.named_parameters()), 1e-6)
     return Training(task, optimiser, loop, [], [words.numpy()], lambda folder, _: Trained(network, known).save(folder))

@@ -13,7 +13,7 @@ from neural_smt.networks.device import Linear
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.layers import GatedUnit, MaxoutNetwork, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
-from neural_smt.networks.softmax import OutputLayer, word_log_probabilities
+from neural_smt.networks.softmax import OutputLayer, smoothed, word_log_probabilities
 
 Choice = Literal["code", "paper"]
 
@@ -139,9 +139,12 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         self.output = OutputLayer(config.rank, config.target_words)
         self._initialise(np.random.default_rng(seed))
 
-    def encode(self, source: Packed) -> Tensor:
-        """c of every row: ``[B, H]``. The encoder starts at 0 and reads the phrase and its end symbol."""
-        inputs = self.encoder.inputs(self.source_embedding(source.words))
+    def encode(self, source: Packed, mask: Tensor | None = None) -> Tensor:
+        """c of every row: ``[B, H]``. The encoder starts at 0 and reads the phrase and its end symbol.
+
+        mask: ``[N, E]``, what the embeddings are multiplied by.
+        """
+        inputs = self.encoder.inputs(self.source_embedding(source.words, mask))
         initial = self.encoder.candidate_weight.new_zeros(source.sizes[0], self.config.hidden)
         return self.summarise(self.encoder(inputs, initial, source.sizes)[source.last])
 
@@ -163,9 +166,9 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
 
     def forward(self, batch: PairBatch) -> Tensor:
         """Natural log p(target | source), end symbol included, of every pair of the batch: ``[B]``, in pair order."""
-        target = batch.target
-        context = self.decoder_context(self.encode(batch.source)).take(batch.pairing)
-        embedded = self.target_embedding(target.words[target.previous])
+        target, masks = batch.target, batch.masks()
+        context = self.decoder_context(self.encode(batch.source, masks.source)).take(batch.pairing)
+        embedded = self.target_embedding(target.words[target.previous], masks.target)
         inputs = self.decoder.inputs(embedded) + context.inputs[target.rows[batch.pairs :]]
         sizes = target.sizes[1:]
         initial = context.initial
@@ -177,12 +180,12 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         if self.config.conventions.first_step == "code":
             states = torch.cat((initial, states))
         words = nn.functional.pad(self.word_readout(embedded), (0, 0, batch.pairs, 0))
-        inner = self.before_softmax(states, words, context.readout[target.rows])
-        if batch.sample is None:
-            scores = word_log_probabilities(inner, *self.output.rows(None), target.words, words.dtype)
-        else:
-            ids, places, chances = batch.sample
-            scores = word_log_probabilities(inner, *self.output.rows(ids), places, words.dtype, chances)
+        inner = self.before_softmax(states, words, context.readout[target.rows], masks.readout)
+        ids, places, chances = batch.sample or (None, target.words, None)
+        layer = self.output.rows(ids)
+        scores = word_log_probabilities(inner, *layer, places, words.dtype, chances)
+        if batch.noise and batch.noise.smoothing:
+            scores = smoothed(scores, inner, *layer, places, batch.noise.smoothing)
         return torch.zeros_like(initial[:, 0]).index_add(0, batch.order[target.rows], scores)
 
 

@@ -204,9 +204,10 @@ class Embedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(words, dimensions))
         self.bias = nn.Parameter(torch.zeros(dimensions))
 
-    def forward(self, words: Tensor) -> Tensor:
-        """``[N]`` ids -> ``[N, dimensions]``."""
-        return nn.functional.embedding(words, self.weight, sparse=True) + self.bias
+    def forward(self, words: Tensor, mask: Tensor | None = None) -> Tensor:
+        """``[N]`` ids -> ``[N, dimensions]``, multiplied by a mask of that shape."""
+        vectors = nn.functional.embedding(words, self.weight, sparse=True) + self.bias
+        return vectors if mask is None else vectors * mask
 
 
 class MaxoutNetwork(nn.Module):
@@ -246,10 +247,12 @@ class MaxoutNetwork(nn.Module):
         """Initial values of other weights: N(0, 0.01^2)."""
         parameter.copy_(torch.from_numpy(random.normal(0.0, STANDARD_DEVIATION, parameter.shape)))
 
-    def before_softmax(self, states: Tensor, words: Tensor, context: Tensor) -> Tensor:
+    def before_softmax(self, states: Tensor, words: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor:
         """z = G_r s, where s is the maxout of the readout: ``[N, R]``.
 
-        states: of the decoder, ``[N, H]``; words: O_y e(y), ``[N, 2M]``; context: O_c c, ``[N, 2M]``.
+        states: of the decoder, ``[N, H]``; words: O_y e(y), ``[N, 2M]``; context: O_c c, ``[N, 2M]``; mask: ``[N, M]``,
+        what s is multiplied by.
         """
         pieces = self.hidden_readout(states) + words + context
-        return self.inner(torch.maximum(pieces[:, 0::2], pieces[:, 1::2])).to(states.dtype)
+        units = torch.maximum(pieces[:, 0::2], pieces[:, 1::2])
+        return self.inner(units if mask is None else units * mask).to(states.dtype)

@@ -5,6 +5,7 @@ readout and the softmax see real words only.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,12 +31,34 @@ class Packed:
     last: torch.Tensor
 
 
+class Noise(NamedTuple):
+    """What makes it harder to learn a batch by heart.
+
+    source, target: ``[B, E]``, what the embeddings of a row's words are multiplied by; readout: ``[B, M]``, the same of
+    its maxout units; smoothing: the share of probability that is taken from each word and given to all alike (label
+    smoothing, Szegedy et al. 2016).
+    """
+
+    source: torch.Tensor
+    target: torch.Tensor
+    readout: torch.Tensor
+    smoothing: float
+
+
+class Masks(NamedTuple):
+    """Of source words ``[N, E]``, of target words that are read ``[N - B, E]``, of the readout ``[N, M]``; or none."""
+
+    source: torch.Tensor | None
+    target: torch.Tensor | None
+    readout: torch.Tensor | None
+
+
 @dataclass(frozen=True)
 class PairBatch:
     """Phrase pairs: each side in its own order of falling length.
 
     pairing: int64 ``[B]``, the source row of each target row; order: int64 ``[B]``, the pair of each target row;
-    sample: what target words are predicted from, if not from all.
+    sample: what target words are predicted from, if not from all; noise: in training alone.
     """
 
     source: Packed
@@ -43,11 +66,21 @@ class PairBatch:
     pairing: torch.Tensor
     order: torch.Tensor
     sample: Sample | None = None
+    noise: Noise | None = None
 
     @property
     def pairs(self) -> int:
         """Number of pairs."""
         return len(self.order)
+
+    def masks(self) -> "Masks":
+        """The noise at each position."""
+        if self.noise is None:
+            return Masks(None, None, None)
+        source, target, readout, _ = self.noise
+        rows = self.target.rows
+        later = rows[self.pairs :]
+        return Masks(source[self.source.rows], target[later], readout[rows])
 
     @property
     def predictions(self) -> int:

@@ -152,6 +152,15 @@ def word_log_probabilities(
     return _WordLogProbabilities.apply(inner, weight, bias, words, dtype, chances)
 
 
+def smoothed(scores: Tensor, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, share: float) -> Tensor:
+    """What label smoothing makes of log-probabilities: (1 - share) log p(word) + share times the mean of log p over the
+    ``V`` words that it was predicted from; arguments as above.
+    """
+    own = (inner * weight[words]).sum(1) + bias[words]
+    mean = inner @ weight.mean(0) + bias.mean()
+    return scores + share * (mean - own)
+
+
 class Sample(NamedTuple):
     """Words of the vocabulary that a batch is predicted from in place of all.
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +16,9 @@ from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.folder import Trained
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.noise import NoiseSource
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import Pairs
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
@@ -62,6 +63,7 @@ class AttentionTask(TextTask):
         super().__init__(network, text, held_out, BatchOrder(text.lengths[chosen], *how, chosen))
         self.reshuffle, self.tau = settings.reshuffle, settings.tau
         self._parts = lru_cache(maxsize=1)(self._cut)
+        self.noise = NoiseSource.of(network, settings, seed)
         self.fixed_from = settings.fix_embeddings * self.updates_per_epoch
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
@@ -72,7 +74,12 @@ class AttentionTask(TextTask):
         for embedding in (self.network.source_embedding, self.network.target_embedding):
             embedding.requires_grad_(learnt)
         rows = self.order.rows(update)
-        return self._pack(self.text, rows[share], self._words(update, rows)) if len(rows[share]) else NOTHING
+        if not len(rows[share]):
+            return NOTHING
+        batch = self._pack(self.text, rows[share], self._words(update, rows))
+        pairs = batch.inputs.pairs
+        noise = self.noise.of_batch(pairs, update, share, len(rows))
+        return batch._replace(inputs=replace(batch.inputs, pairs=replace(pairs, noise=noise)))
 
     def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
         """int64: the target words of a minibatch, or None for all."""
@@ -217,7 +224,7 @@ def prepare(
         undecided=("average",),
         decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
         data=[side for part in (text, held_out) for side in (part.source, part.target)],
-        optimiser=AdaDelta.of(network, settings, rows_only=limited),
+        optimiser=optimiser_of(network, settings, rows_only=limited),
         save=lambda folder, updates: trained.save(folder, origin | ({"updates": updates} if updates else {})),
         average=settings.average,
     )

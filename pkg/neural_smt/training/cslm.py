@@ -18,9 +18,9 @@ from neural_smt.language_model.model import NgramModel, rounded_perplexity, scor
 from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch, word_classes
 from neural_smt.networks.folder import Trained
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training, held_out_perplexity
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import Vocabulary
 
@@ -114,7 +114,7 @@ def prepare(
 
     return Training(
         task=NgramTask(network, text, validation, BatchOrder(text.lengths, settings.batch, seed)),
-        optimiser=AdaDelta.of(network, settings),
+        optimiser=optimiser_of(network, settings),
         settings=settings,
         undecided=("ngram_order",),
         decided_by=[known.digest],

@@ -16,8 +16,9 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import close, pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.noise import NoiseSource
+from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.sampled_words import WordSampler
 from neural_smt.training.texts import Pairs, hash_rows
 from neural_smt.vocabulary import Vocabulary
@@ -60,18 +61,20 @@ class PhraseTask(TextTask):
     held_out_batch = 512
     network: EncoderDecoder
 
-    def __init__(self, *arguments: Any, sampler: WordSampler | None = None):
+    def __init__(self, *arguments: Any, sampler: WordSampler | None = None, noise: NoiseSource | None = None):
         super().__init__(*arguments)
-        self.sampler = sampler
+        self.sampler, self.noise = sampler, noise
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
         """See ``TextTask``; with a sampler words are predicted from a sample, the same for all shares."""
-        batch = super().minibatch(update, share)
-        if self.sampler is None or not batch.examples:
+        batch, rows = super().minibatch(update, share), self.order.rows(update)
+        if not batch.examples:
             return batch
-        words = close(self.text.target.take(self.order.rows(update)))
-        sample = self.sampler.sample(update, words, batch.inputs.target.words)
-        return batch._replace(inputs=replace(batch.inputs, sample=sample))
+        inputs, sample = batch.inputs, None
+        if self.sampler is not None:
+            sample = self.sampler.sample(update, close(self.text.target.take(rows)), inputs.target.words)
+        noise = self.noise and self.noise.of_batch(inputs, update, share, len(rows))
+        return batch._replace(inputs=replace(inputs, sample=sample, noise=noise))
 
     def pack(self, text: Pairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
@@ -113,8 +116,10 @@ def prepare(
     sampler = WordSampler(counts, settings.samples, seed) if settings.samples else None
     order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, config.conventions.sampling == "paper")
     return Training(
-        task=PhraseTask(network, pairs, held_out, order, sampler=sampler),
-        optimiser=AdaDelta.of(network, settings),
+        task=PhraseTask(
+            network, pairs, held_out, order, sampler=sampler, noise=NoiseSource.of(network, settings, seed)
+        ),
+        optimiser=optimiser_of(network, settings),
         settings=settings,
         decided_by=[shortlist.digest for shortlist in shortlists],
         data=[side for part in (pairs, held_out) for side in (part.source, part.target)],

@@ -13,7 +13,7 @@ from neural_smt.networks.device import Linear, linear, product
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork
 from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
-from neural_smt.networks.softmax import OutputLayer, word_log_probabilities
+from neural_smt.networks.softmax import OutputLayer, smoothed, word_log_probabilities
 from neural_smt.vocabulary import EOS, UNK
 
 
@@ -152,18 +152,20 @@ class LimitedOutput(OutputLayer):
     """An output layer of which a batch is predicted from its vocabulary."""
 
     def forward(
-        self, inner: Tensor, words: Tensor, rows: Tensor, vocabulary: BatchVocabulary | None, dtype: torch.dtype
-    ) -> Tensor:
+        self, inner: Tensor, words: Tensor, rows: Tensor, vocabulary: BatchVocabulary | None, dtype: torch.dtype,
+        smoothing: float = 0.0,
+    ) -> Tensor:  # fmt: skip
         """Natural log p of one word per row: ``[N]``.
 
         inner: z, ``[N, R]``; words: int64 ``[N]``, ids; rows: int64 ``[N]``, the sentence of each (for
-        ``BatchVocabulary.allowed``); dtype: what the factors of matrix products are rounded to.
+        ``BatchVocabulary.allowed``); dtype: what the factors of matrix products are rounded to; smoothing: see
+        ``Noise``; of held-out sentences there is none.
         """
-        if vocabulary is None:
-            return word_log_probabilities(inner, self.weight, self.bias, words, dtype)
-        weight, bias = self.rows(vocabulary.ids)
-        if vocabulary.allowed is None:
-            return word_log_probabilities(inner, weight, bias, vocabulary.words, dtype)
+        weight, bias = self.rows(None if vocabulary is None else vocabulary.ids)
+        if vocabulary is None or vocabulary.allowed is None:
+            places = words if vocabulary is None else vocabulary.words
+            scores = word_log_probabilities(inner, weight, bias, places, dtype)
+            return smoothed(scores, inner, weight, bias, places, smoothing) if smoothing else scores
         logits = (linear(inner, weight) + bias).to(inner.dtype)
         logits = logits.masked_fill(~vocabulary.allowed[rows], -torch.inf)
         return logits.gather(1, vocabulary.words[:, None])[:, 0] - logits.logsumexp(1)
@@ -216,9 +218,12 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         for block in parameter.split(BLOCK):
             block.copy_(torch.from_numpy(random.standard_normal(block.shape, np.float32))).mul_(deviation)
 
-    def encode(self, source: Packed, layout: SourceLayout) -> tuple[Tensor, Memory]:
-        """s_0 of every row of ``source``, ``[B, H]``, and the memory of every row of ``layout``."""
-        embedded = self.source_embedding(source.words)
+    def encode(self, source: Packed, layout: SourceLayout, mask: Tensor | None = None) -> tuple[Tensor, Memory]:
+        """s_0 of every row of ``source``, ``[B, H]``, and the memory of every row of ``layout``.
+
+        mask: ``[N, E]``, what the embeddings are multiplied by.
+        """
+        embedded = self.source_embedding(source.words, mask)
         initial = self.decoder.candidate_weight.new_zeros(source.sizes[0], self.config.hidden)
         forward = self.forward_encoder(self.forward_encoder.inputs(embedded), initial, source.sizes)
         inputs = self.backward_encoder.inputs(embedded)[layout.mirror]
@@ -242,8 +247,9 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
     def _decoded(self, batch: AttentionBatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Of every target position: the state, context and alpha of ``decode``, and O_y e(y) of the word before."""
         target, first = batch.pairs.target, (0, 0, batch.pairs.pairs, 0)
-        start, memory = self.encode(batch.pairs.source, batch.layout)
-        embedded = self.target_embedding(target.words[target.previous])
+        masks = batch.pairs.masks()
+        start, memory = self.encode(batch.pairs.source, batch.layout, masks.source)
+        embedded = self.target_embedding(target.words[target.previous], masks.target)
         # At the first step there is no word before.
         offsets = None if self.scorer_word is None else nn.functional.pad(self.scorer_word(embedded), first)
         initial = start.index_select(0, batch.pairs.pairing)
@@ -255,8 +261,9 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         """Natural log p(target | source), end symbol included, of every pair: ``[B]``, in pair order."""
         target = batch.pairs.target
         states, contexts, _, words = self._decoded(batch)
-        inner = self.before_softmax(states, words, self.context_readout(contexts))
-        scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype)
+        inner = self.before_softmax(states, words, self.context_readout(contexts), batch.pairs.masks().readout)
+        smoothing = batch.pairs.noise.smoothing if batch.pairs.noise else 0.0
+        scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype, smoothing)
         return torch.zeros_like(states[: batch.pairs.pairs, 0]).index_add(0, batch.pairs.order[target.rows], scores)
 
     @torch.no_grad()

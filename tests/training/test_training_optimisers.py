@@ -1,4 +1,4 @@
-"""AdaDelta against PyTorch's, row by row and as a whole; clipping."""
+"""Optimisers against PyTorch's, row by row and as a whole; clipping."""
 
 import math
 
@@ -7,11 +7,10 @@ import torch
 from torch import nn
 
 from neural_smt.experiment.settings import Settings
-from neural_smt.training import adadelta
-from neural_smt.training.adadelta import AdaDelta, clipped_gradients
+from neural_smt.training import optimisers
+from neural_smt.training.optimisers import AdaDelta, Adam, clipped_gradients, optimiser_of
 
-CONSTANTS = 0.95, 1e-6
-"""Rho and epsilon."""
+CONSTANTS = {"epsilon": 1e-6, "rho": 0.95}
 
 
 def test_dense_steps_are_those_of_torch_and_do_not_depend_on_the_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,14 +18,14 @@ def test_dense_steps_are_those_of_torch_and_do_not_depend_on_the_tiles(monkeypat
     first = {"w": torch.randn(11, 6), "b": torch.randn(11), "s": torch.randn(())}
     steps = [{name: torch.randn_like(tensor) for name, tensor in first.items()} for _ in range(50)]
     theirs, *results = ({name: nn.Parameter(tensor.clone()) for name, tensor in first.items()} for _ in range(4))
-    reference = torch.optim.Adadelta(theirs.values(), lr=1.0, rho=CONSTANTS[0], eps=CONSTANTS[1])
+    reference = torch.optim.Adadelta(theirs.values(), lr=1.0, rho=0.95, eps=1e-6)
     for step in steps:
         for name, gradient in step.items():
             theirs[name].grad = gradient
         reference.step()
     for tile, parameters in zip((1 << 17, 20, 1), results, strict=True):
-        monkeypatch.setattr(adadelta, "TILE", tile)
-        optimiser = AdaDelta(parameters, *CONSTANTS)
+        monkeypatch.setattr(optimisers, "TILE", tile)
+        optimiser = AdaDelta(parameters, **CONSTANTS)
         for step in steps:
             optimiser.step(step)
         for name, found in parameters.items():
@@ -43,7 +42,7 @@ def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | N
     sparse = nn.Parameter(torch.randn(shape, dtype=torch.float64))
     first = sparse.detach().clone()
     dense = nn.Parameter(first.clone())
-    by_rows, whole = AdaDelta({"w": sparse}, *CONSTANTS), AdaDelta({"w": dense}, *CONSTANTS)
+    by_rows, whole = AdaDelta({"w": sparse}, **CONSTANTS), AdaDelta({"w": dense}, **CONSTANTS)
     for update in range(60):
         gradient = torch.zeros(shape, dtype=torch.float64)
         gradient[torch.randperm(15)[:3]] = torch.randn(3, *shape[1:], dtype=torch.float64)
@@ -52,14 +51,39 @@ def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | N
     torch.testing.assert_close(sparse, dense, rtol=1e-12, atol=1e-15)
     if whole_at is None:
         assert torch.equal(sparse[15:], first[15:])
-        assert not by_rows.squared_gradients["w"][15:].any()
+        assert not by_rows.averages[0]["w"][15:].any()
         assert not by_rows.seen["w"][15:].any()
+
+
+def test_steps_of_adam_are_those_of_torch_for_rows_that_are_seen() -> None:
+    """Dense ones all the time; rows that others are seen in between shrink their averages and take no step."""
+    torch.manual_seed(3)
+    first = torch.randn(9, 2, dtype=torch.float64)
+    theirs, dense, rows = (nn.Parameter(first.clone()) for _ in range(3))
+    reference = torch.optim.Adam([theirs], lr=0.01)
+    network = nn.Module()
+    network.w = dense
+    whole = optimiser_of(network, Settings({"optimiser": "adam", "rate": 0.01, "clip": 1e9}))
+    by_rows = Adam({"w": rows}, 1e-8, rate=0.01)
+    for update in range(40):
+        theirs.grad = torch.randn(9, 2, dtype=torch.float64)
+        if update % 3 == 1:
+            theirs.grad[4:] = 0
+        reference.step()
+        whole.step({"w": theirs.grad})
+        before = rows.detach().clone()
+        by_rows.step({"w": theirs.grad[: 4 if update % 3 == 1 else 9].to_sparse(1).coalesce()})
+        assert torch.equal(rows[4:], before[4:]) == (update % 3 == 1)
+    torch.testing.assert_close(dense, theirs, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(rows[:4], theirs[:4], rtol=1e-12, atol=1e-12)
+    for found, expected in zip(by_rows.averages, whole.averages, strict=True):
+        torch.testing.assert_close(found["w"], expected["w"], rtol=1e-12, atol=1e-15)
 
 
 def test_state_can_be_saved_and_loaded() -> None:
     torch.manual_seed(2)
     first = {"e": nn.Parameter(torch.randn(6, 2)), "w": nn.Parameter(torch.randn(3))}
-    optimiser = AdaDelta(first, *CONSTANTS)
+    optimiser = AdaDelta(first, **CONSTANTS)
 
     def gradients() -> dict[str, torch.Tensor]:
         rows = torch.tensor([[1, 4]])
@@ -68,7 +92,7 @@ def test_state_can_be_saved_and_loaded() -> None:
     for _ in range(3):
         optimiser.step(gradients())
     second = {name: nn.Parameter(parameter.detach().clone()) for name, parameter in first.items()}
-    resumed = AdaDelta(second, *CONSTANTS)
+    resumed = AdaDelta(second, **CONSTANTS)
     resumed.load({name: tensor.clone() for name, tensor in optimiser.tensors().items()}, optimiser.updates)
     for _ in range(3):
         step = gradients()
@@ -99,7 +123,6 @@ def test_a_gradient_that_is_not_finite_shrinks_the_weights_or_its_rows(value: fl
     assert not math.isfinite(norm)
     assert gradients["w"].item() == pytest.approx(0.3)
     found = gradients["e"]
-    assert not AdaDelta.of(nn.Linear(1, 1), Settings({"rho": 0.95, "epsilon": 1e-6, "clip": 1.0})).rows_only
     if rows_only:
         assert found.indices().tolist() == [[1]]
         found = found.values()

@@ -1,0 +1,45 @@
+"""Noise that keeps networks from learning their text by heart: dropout and label smoothing."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+
+from neural_smt.experiment.settings import Settings
+from neural_smt.networks.layers import MaxoutNetwork
+from neural_smt.networks.packing import Noise, PairBatch
+
+
+@dataclass(frozen=True)
+class NoiseSource:
+    """Draws the noise of minibatches: a function of the seed, the number of the update and a pair's place in the batch,
+    so that it does not depend on how many processes share the batch.
+
+    Pham et al. (2014) silence units of the inputs and outputs of recurrent layers, at each word others; here, as in Gal
+    and Ghahramani (2016), the same at all words of a sequence. What is left is divided by the share that is.
+    """
+
+    dropout: float
+    smoothing: float
+    embedding: int
+    maxout: int
+    seed: int
+
+    @classmethod
+    def of(cls, network: MaxoutNetwork, settings: Settings, seed: int) -> Self:
+        """For the sizes of a network."""
+        config = network.config
+        return cls(settings.dropout, settings.label_smoothing, config.embedding, config.maxout, seed)
+
+    def of_batch(self, batch: PairBatch, update: int, share: slice, whole: int) -> Noise | None:
+        """Of an update: batch, the share of its ``whole`` pairs; None where nothing is asked for."""
+        if not self.dropout and not self.smoothing:
+            return None
+        random = np.random.default_rng([self.seed, update, 1])
+        left = random.random((whole, 2 * self.embedding + self.maxout), dtype=np.float32)[share] >= self.dropout
+        masks = torch.from_numpy(left.astype(np.float32) / np.float32(1 - self.dropout)).to(batch.order.device)
+        pair_of_source = torch.empty_like(batch.order)
+        pair_of_source[batch.pairing] = batch.order
+        source, target, readout = masks.split((self.embedding, self.embedding, self.maxout), 1)
+        return Noise(source[pair_of_source], target[batch.order], readout[batch.order], self.smoothing)

@@ -1,0 +1,197 @@
+"""How weights follow their gradients: AdaDelta (Zeiler 2012), which Cho et al. (2014) used, or Adam (Kingma and Ba
+2015); and the clipping of gradients.
+
+PyTorch's optimisers compute the same numbers; these also take sparse gradients. A row without gradient takes no step
+and both its averages shrink, so the shrinking of the rows of an embedding can wait until a word is seen again: the
+result is the same, and an update touches hundreds of rows instead of tens of thousands. (Of dense gradients PyTorch's
+Adam takes steps without gradient too, along the mean of earlier ones.)
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from neural_smt.experiment.settings import Settings
+
+TILE = 1 << 17
+"""Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
+
+
+@dataclass
+class AveragingOptimiser:
+    """Keeps two running averages of every weight, that start at 0; ``updates`` counts the steps taken.
+
+    clip: the largest L2 norm of a gradient (``update``); rows_only: see ``clipped_gradients``.
+    """
+
+    parameters: dict[str, nn.Parameter]
+    epsilon: float
+    clip: float = math.inf
+    rows_only: bool = False
+    updates: int = 0
+
+    names: ClassVar[tuple[str, str]]
+    """Of the averages, in checkpoints."""
+
+    def __post_init__(self) -> None:
+        self.averages = tuple({key: torch.zeros_like(p) for key, p in self.parameters.items()} for _ in self.names)
+        # How many updates a row's averages have seen; made for parameters whose gradient is sparse.
+        self.seen: dict[str, Tensor] = {}
+
+    def decays(self) -> tuple[float, float]:
+        """What is left of each average after an update."""
+        raise NotImplementedError
+
+    def _step(self, gradient: Tensor, *averages: Tensor) -> Tensor:
+        """What to subtract for one gradient; the averages are updated in place."""
+        raise NotImplementedError
+
+    def update(self) -> float:
+        """Take a step along the gradients that lie with the parameters, clipped; returns the norm they had."""
+        gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only)
+        self.step(gradients)
+        return norm
+
+    @torch.no_grad()
+    def step(self, gradients: dict[str, Tensor]) -> None:
+        """Apply one gradient, dense or sparse (coalesced), for each parameter."""
+        for name, gradient in gradients.items():
+            parameter = self.parameters[name].data
+            averages = [group[name] for group in self.averages]
+            if gradient.is_sparse:
+                rows = gradient.indices()[0]
+                self._catch_up(name, rows)
+                caught_up = [average[rows] for average in averages]
+                parameter.index_add_(0, rows, self._step(gradient.values(), *caught_up), alpha=-1)
+                for average, values in zip(averages, caught_up, strict=True):
+                    average[rows] = values
+            else:
+                if name in self.seen:
+                    self._catch_up(name, torch.arange(len(parameter), device=parameter.device))
+                for part, *rest in zip(*(_tiles(tensor) for tensor in (parameter, gradient, *averages)), strict=True):
+                    part -= self._step(*rest)
+        self.updates += 1
+
+    def _catch_up(self, name: str, rows: Tensor) -> None:
+        """Shrink the averages of ``rows`` of a parameter for the updates they missed."""
+        if name not in self.seen:
+            self.seen[name] = torch.zeros(len(self.parameters[name]), dtype=torch.int64, device=rows.device)
+        seen = self.seen[name]
+        for group, decay in zip(self.averages, self.decays(), strict=True):
+            shrink = decay ** (self.updates - seen[rows]).to(group[name].dtype)
+            group[name][rows] *= shrink.view(-1, *[1] * (group[name].dim() - 1))
+        seen[rows] = self.updates + 1
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The optimiser's state by name, for a checkpoint."""
+        groups = zip((*self.names, "seen"), (*self.averages, self.seen), strict=True)
+        return {f"{group}.{name}": tensor for group, values in groups for name, tensor in values.items()}
+
+    def load(self, tensors: dict[str, Tensor], updates: int) -> None:
+        """Inverse of ``tensors``."""
+        groups = dict(zip((*self.names, "seen"), (*self.averages, self.seen), strict=True))
+        for key, tensor in tensors.items():
+            group, _, name = key.partition(".")
+            groups[group][name] = tensor.to(self.parameters[name].device)
+        self.updates = updates
+
+
+@dataclass
+class AdaDelta(AveragingOptimiser):
+    """E[g^2] <- rho E[g^2] + (1 - rho) g^2;  d = sqrt(E[d^2] + eps) / sqrt(E[g^2] + eps) g;  w <- w - d.
+
+    The average of squared gradients takes the current gradient first, that of squared steps follows the step.
+    """
+
+    rho: float = 0.95
+    names = "squared_gradients", "squared_steps"
+
+    def decays(self) -> tuple[float, float]:
+        """See ``AveragingOptimiser``."""
+        return self.rho, self.rho
+
+    def _step(self, gradient: Tensor, *averages: Tensor) -> Tensor:
+        squared_gradients, squared_steps = averages
+        squared_gradients.mul_(self.rho).addcmul_(gradient, gradient, value=1 - self.rho)
+        scale = (squared_steps + self.epsilon).div_(squared_gradients + self.epsilon).sqrt_()
+        step = scale.mul_(gradient)
+        squared_steps.mul_(self.rho).addcmul_(step, step, value=1 - self.rho)
+        return step
+
+
+BETAS = 0.9, 0.999
+"""Of Adam's averages."""
+
+
+@dataclass
+class Adam(AveragingOptimiser):
+    """m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;  w <- w - rate m' / (sqrt(v') + eps).
+
+    m' and v' are m and v divided by 1 - b^t after t updates.
+    """
+
+    rate: float = 0.001
+    names = "means", "squares"
+
+    def decays(self) -> tuple[float, float]:
+        """See ``AveragingOptimiser``."""
+        return BETAS
+
+    def _step(self, gradient: Tensor, *averages: Tensor) -> Tensor:
+        mean, square = averages
+        mean.lerp_(gradient, 1 - BETAS[0])
+        square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        first, second = (1 - beta ** (self.updates + 1) for beta in BETAS)
+        return (mean * (self.rate / first)).div_((square / second).sqrt_().add_(self.epsilon))
+
+
+def optimiser_of(network: nn.Module, settings: Settings, rows_only: bool = False) -> AveragingOptimiser:
+    """That of ``settings.optimiser``, for the parameters of a network."""
+    parameters, how = dict(network.named_parameters()), {"clip": settings.clip, "rows_only": rows_only}
+    if settings.optimiser == "adam":
+        return Adam(parameters, ADAM_EPSILON, rate=settings.rate, **how)
+    return AdaDelta(parameters, settings.epsilon, rho=settings.rho, **how)
+
+
+ADAM_EPSILON = 1e-8
+"""Of Adam: settings give that of AdaDelta."""
+
+
+def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
+    """Views of a few rows each; of all rows on a GPU."""
+    if tensor.is_cuda or tensor.dim() == 0:
+        return (tensor,)
+    return tensor.split(max(TILE * len(tensor) // max(tensor.numel(), 1), 1))
+
+
+@torch.no_grad()
+def clipped_gradients(
+    parameters: dict[str, nn.Parameter], limit: float, rows_only: bool = False
+) -> tuple[dict[str, Tensor], float]:
+    """The gradients scaled down to a global L2 norm of at most ``limit``, and the norm they had.
+
+    When that norm is not finite, every gradient is replaced by 0.1 times its parameter, as the released program does:
+    weights shrink a little and training goes on. With ``rows_only`` a sparse gradient is so replaced in its own rows
+    alone. Sparse gradients come back coalesced; parameters without gradient (fixed ones) are left out.
+    """
+    found = {name: p.grad for name, p in parameters.items() if p.grad is not None}
+    gradients = {name: g.coalesce() if g.is_sparse else g for name, g in found.items()}
+    values = {name: g.values() if g.is_sparse else g for name, g in gradients.items()}
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(v) for v in values.values()])).item()
+    if not norm < float("inf"):
+        return {name: _shrinking(parameters[name], g, rows_only) for name, g in gradients.items()}, norm
+    if norm > limit:
+        for value in values.values():
+            value *= limit / norm
+    return gradients, norm
+
+
+def _shrinking(parameter: Tensor, gradient: Tensor, rows_only: bool) -> Tensor:
+    """0.1 times the parameter, of the gradient's rows alone if they are asked for."""
+    if not (rows_only and gradient.is_sparse):
+        return 0.1 * parameter
+    gradient.values().copy_(0.1 * parameter[gradient.indices()[0]])
+    return gradient
