@@ -160,7 +160,8 @@ def world(tmp_path: Path) -> dict[str, Any]:
     ]
     write_entries(tmp_path / "nbest", entries)
     Trained(toys.small_network(), KNOWN, TARGET).save(tmp_path / "model")
-    system = save_reranker(tmp_path / "system", tmp_path, network={"kind": "attention", "model": tmp_path / "model"})
+    network = {"kind": "attention", "model": tmp_path / "model"}
+    system = save_reranker(tmp_path / "system", tmp_path, networks=[network])
     return {"system": system} | {name: tmp_path / name for name in ("nbest", "text", "output")}
 
 

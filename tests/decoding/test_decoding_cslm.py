@@ -330,7 +330,7 @@ def list_files(system, folder):
     """Lists of a system and one that scores them, as arguments of ``score_lists``."""
     place = system["system"].parent
     network = {"kind": "cslm", "model": folder, "language_model": place / "lm", "settings": {}}
-    return {"nbest": system["nbest"], "system": tiny.save_reranker(place / "lists", place, network=network)}
+    return {"nbest": system["nbest"], "system": tiny.save_reranker(place / "lists", place, networks=[network])}
 
 
 def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path, monkeypatch):

@@ -213,7 +213,7 @@ def save_system(
 
 def describe_system(folder: Path, example: str = "search", /, **further: Any) -> Path:
     """Write an example of ``systems.yaml`` into a folder; the file. further: entries beside or in place of its own."""
-    further = {key: map_paths(value, str) if key == "network" else value for key, value in further.items()}
+    further = map_paths(further, str)
     folder.mkdir(exist_ok=True)
     write_json(folder / "system.json", read_yaml(Path(__file__).with_name("systems.yaml"))[example] | further)
     return folder / "system.json"

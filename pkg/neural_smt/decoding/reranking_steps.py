@@ -124,7 +124,7 @@ def score_lists(
     shard: str = "1-of-1",
     device: str = "cpu",
 ) -> None:
-    """Score n-best lists (in the format of Moses) with a network: the same lists with one more feature. A system
+    """Score n-best lists (in the format of Moses) with networks: the same lists with one more feature of each. A system
     without a network keeps them as they are, to be tuned on.
 
     system: the folder of one that reranks lists (``results/EXPERIMENT/systems/NAME``); nbest: the lists, sentence by
@@ -139,9 +139,8 @@ def score_lists(
     part, described = Shard.parse(shard), System.load(system)
     lines = None if text is None else read_lines(text)
     vector = Weights.load(weights).values if weights else None
-    network = None
-    if described["network"]:
-        network = load_network(described, lines=lines, text=text, candidates=candidates, device=device)
+    reading = {"lines": lines, "text": text, "candidates": candidates, "device": device}
+    networks = [load_network(one, **reading) for one in described.of_each_network()]
     count, began = 0, time.perf_counter()
 
     def scored() -> Iterator[ListedTranslation]:
@@ -156,14 +155,16 @@ def score_lists(
                 raise UserError(
                     f"{nbest}: a list of sentence {beyond}, but {text} has {size}; give the text of the lists"
                 )
-            entries = add_scores(entries, network, lines) if network else entries
+            for network in networks:
+                entries = add_scores(entries, network, lines)
             yield from entries if vector is None else rerank_entries(entries, vector)
 
     write_entries(output, scored())
     seconds = time.perf_counter() - began
     log.info("scored %d translations in %.1f s, %.0f a second", count, seconds, count / max(seconds, 1e-9))
-    if network and network.describe():
-        log.info("%s", network.describe())
+    for network in networks:
+        if network.describe():
+            log.info("%s", network.describe())
 
 
 def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> None:

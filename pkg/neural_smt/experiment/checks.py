@@ -127,7 +127,7 @@ def _check_data(experiment: Systems, name: str) -> None:
         return
     if experiment.config["selection"]["method"] == "none" and drawn_pairs(data) is None:
         raise UserError(f"{where}.data: selection is off, so '{data}' is what all systems have; leave it out")
-    groups = [*experiment.feature_groups(name), *system.get("rescore", ())]
+    groups = [*experiment.feature_groups(name), *experiment.rescoring_networks(name)]
     others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
     if experiment.table(name) == "proposed":
         others.append("the proposed table")
@@ -136,11 +136,13 @@ def _check_data(experiment: Systems, name: str) -> None:
 
 
 def _check_rescored(experiment: Systems, name: str) -> None:
-    system, network = experiment.systems[name], experiment.rescoring_network(name)
-    kind, rescored = experiment.kind_of(network), experiment.is_rescored(name)
+    system, networks = experiment.systems[name], experiment.rescoring_networks(name)
+    rescored = experiment.is_rescored(name)
     known = experiment.scoring_networks(*kinds_that_score("lists"), *kinds_that_score("lattices"))
-    if network is not None:
+    for network in networks:
         _check_known(f"systems.{name}.rescore", "network", network, known)
+    if len(networks) > 1 and experiment.rescores_lattices(name):
+        raise UserError(f"systems.{name}.rescore: lattices are rescored with one network; take lists, or name one")
     if rescored and not experiment.rescores_lattices(name) and system["rescoring"]["drop_features"]:
         raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if rescored and ("base" not in system or system["features"]):
@@ -149,13 +151,19 @@ def _check_rescored(experiment: Systems, name: str) -> None:
     if base and base not in experiment.searched:
         state = "rescored" if experiment.is_rescored(base) else "an attention network"
         raise UserError(f"systems.{name}.base: '{base}' is not searched but {state}; name another base")
-    if rescored and network is None and system["rescoring"]["candidates"] == "nbest":
+    if rescored and not networks and system["rescoring"]["candidates"] == "nbest":
         raise UserError(
             f"systems.{name}.rescoring.candidates: lists drawn from lattices are for a network to score; without one "
             "take lattice or lists"
         )
-    if kind and kind in experiment.feature_groups(name):
-        raise UserError(f"systems.{name}.rescore: the {kind} feature of '{base}' would stand twice; name another base")
+    kinds = [kind for network in networks if (kind := experiment.kind_of(network))]
+    for kind in kinds:
+        if kind in experiment.feature_groups(name):
+            raise UserError(
+                f"systems.{name}.rescore: the {kind} feature of '{base}' would stand twice; name another base"
+            )
+        if kinds.count(kind) > 1:
+            raise UserError(f"systems.{name}.rescore: names two networks of the kind {kind}; name one of each kind")
     if experiment.rescores_lattices(name) and "recurrent" in experiment.feature_groups(name):
         raise UserError(
             f"systems.{name}.base: the search of '{base}' knows a recurrent model's scores for one way into each node "

@@ -192,10 +192,12 @@ class Layout(Systems):
 
     def _reranking(self, name: str) -> dict[str, Any]:
         system, decoding = self.systems[name], self.config["decoding"]
-        own, network = system["rescoring"] | {"nbest": self.scored_entries(name)}, self.rescoring_network(name)
-        made_of = self._network(network, name) if network else None
+        own = system["rescoring"] | {"nbest": self.scored_entries(name)}
+        networks = [self._network(network, name) for network in self.rescoring_networks(name)]
         if not self.rescores_lattices(name):
-            return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": own["nbest"]}
+            sizes = {"list_size": decoding["rescored_nbest"], "nbest": own["nbest"]}
+            return {"kind": "lists", "networks": networks, **sizes}
+        made_of = next(iter(networks), None)
         candidates = self.rescored_candidates(name)
         density = decoding["list_density" if candidates == "nbest" else "lattice_density"]
         settings = {key: own[key] for key in ("beam", "nbest", "drop_features")}

@@ -6,7 +6,8 @@ Every description has ``name``, ``languages`` and a ``kind``; the others depend 
   ``language_models``, ``source_vocabulary``, ``target_vocabulary``, ``columns`` (group -> score column), ``network``
   (in the search, or null) and ``search`` (a file of ``SearchSettings``);
 - ``lattices`` and ``lists``: ``base``, the folder of the system whose candidates are reranked, ``network`` (null where
-  only weights differ), and which candidates (``density``, ``candidates``, ``beam``, ``nbest``, ``list_size``);
+  only weights differ) or the ``networks`` of lists, and which candidates (``density``, ``candidates``, ``beam``,
+  ``nbest``, ``list_size``);
 - ``attention``: ``network``, the ``settings`` of its beam search, and the ``dictionary`` that replaces unknown words.
 
 A network has ``name``, ``kind`` and ``model`` (its folder), and what its kind needs besides. All but attention systems
@@ -45,6 +46,8 @@ def map_paths(content: Mapping[str, Any], change: Callable[..., Any]) -> dict[st
             result[key] = [change(path) for path in value] if isinstance(value, list) else change(value)
         elif key == "columns":
             result[key] = {group: change(path) for group, path in value.items()}
+        elif key == "networks":
+            result[key] = [map_paths(network, change) for network in value]
         else:
             deeper = isinstance(value, Mapping) and key != "settings"
             result[key] = map_paths(value, change) if deeper else value
@@ -77,6 +80,10 @@ class System:
         if key not in self.content:
             raise UserError(f"{self.file}: the system has no '{key}'; write the folder of the system again")
         return self.content[key]
+
+    def of_each_network(self) -> list["System"]:
+        """The same system as one of each of the networks that score its lists."""
+        return [System(self.file, {**self.content, "network": network}) for network in self["networks"]]
 
     def of_network(self, key: str) -> Any:
         """What the description says of the system's network; ``UserError`` where it says nothing or there is none."""

@@ -148,7 +148,7 @@ class Systems:
 
     def networks_of(self, name: str) -> set[str]:
         """The networks that a system names: in its features and its bases', to rescore or to translate with."""
-        named = {*self.features(name), self.rescoring_network(name)}
+        named = {*self.features(name), *self.rescoring_networks(name)}
         return self.networks.keys() & {*named, self.systems[name].get("translate", {}).get("network")}
 
     def searched_network(self, name: str) -> str | None:
@@ -189,15 +189,19 @@ class Systems:
         chosen = self.systems[name]["translate"]
         return chosen.get("vocabulary") or self.networks[chosen["network"]]["vocabulary"]
 
-    def rescoring_network(self, name: str) -> str | None:
-        """The network that rescores the candidates of a system's base; None where only weights are tuned anew."""
-        return next(iter(self.systems[name].get("rescore", ())), None)
+    def rescoring_networks(self, name: str) -> list[str]:
+        """The networks that rescore the candidates of a system's base; none where only weights are tuned anew."""
+        return list(self.systems[name].get("rescore", ()))
+
+    def rescoring_kinds(self, name: str) -> set[str | None]:
+        """The kinds of these networks."""
+        return {self.kind_of(network) for network in self.rescoring_networks(name)}
 
     def is_rescored(self, name: str) -> bool:
         """Whether a system chooses among what its base found, and is not searched itself."""
         own = self.systems[name].get("rescoring", {})
         chosen = own.get("candidates", "auto") != "auto" or own.get("drop_features")
-        return bool(self.rescoring_network(name) or chosen)
+        return bool(self.rescoring_networks(name) or chosen)
 
     def control(self, name: str) -> str | None:
         """The system that a system is tested against: its own, or for one that is not rescored the baseline of the
@@ -210,14 +214,17 @@ class Systems:
     def rescored_candidates(self, name: str) -> str | None:
         """What a system chooses among: ``lists`` of its base's search, its ``lattice``s, or ``nbest`` lists drawn from
         these; None for a system that is searched itself. Where it does not say so, what its network's kind scores
-        first.
+        first, and lists for several networks.
         """
         if not self.is_rescored(name):
             return None
-        chosen, network = self.systems[name]["rescoring"]["candidates"], self.rescoring_network(name)
+        chosen, networks = self.systems[name]["rescoring"]["candidates"], self.rescoring_networks(name)
         if chosen != "auto":
             return chosen
-        scores = self.kind(network).scores if network in self.networks else ("lattices",)
+        if len(networks) > 1:
+            return "lists"
+        known = [network for network in networks if network in self.networks]
+        scores = self.kind(known[0]).scores if known else ("lattices",)
         return "lists" if next(what for what in scores if what in ("lists", "lattices")) == "lists" else "lattice"
 
     def rescores_lattices(self, name: str) -> bool:
@@ -228,7 +235,7 @@ class Systems:
         """How many translations of each list a system that is rescored chooses among, 0 for all that the list has; see
         ``rescoring.nbest`` of the schema.
         """
-        whole = self.rescored_candidates(name) == "lists" and self.kind_of(self.rescoring_network(name)) == "cslm"
+        whole = self.rescored_candidates(name) == "lists" and self.rescoring_kinds(name) == {"cslm"}
         return self.systems[name]["rescoring"].get("nbest", 0 if whole else 100)
 
     @cached_property

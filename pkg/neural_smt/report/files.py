@@ -139,14 +139,14 @@ class ReportFiles(Layout):
     def joint(self) -> dict[str, Any]:
         """What the tables of joint models are made from."""
         chosen = [name for name in self.joint_systems if self.rescores_lattices(name)]
-        networks = {name: self.rescoring_network(name) for name in chosen}
+        networks = {name: network for name in chosen for network in self.rescoring_networks(name)}
         base = sorted({self.systems[name]["base"] for name in chosen})[:1]
         perplexity = f"{self.folder}/training/{{}}/perplexity.json"
         return {
             "scores": self.scores([name for name in self.systems if name in self.joint_systems]),
             "significance": self.significance(),
             "target_only": f"{self.folder}/evaluation/joint/{[*self.compared][-1]}.json" if self.target_only else None,
-            "perplexities": {name: perplexity.format(network) for name, network in networks.items() if network},
+            "perplexities": {name: perplexity.format(network) for name, network in networks.items()},
             "choices": self.measured("decoding", chosen),
             "searches": {
                 name: [file for system in base for file in self.of_runs("decoding", system, f"{name}.lattices.json")]

@@ -19,7 +19,6 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer, order_path
 from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
 from neural_smt.decoding.scorers.interface import TargetNetwork, load_network
 from neural_smt.decoding.search import Decoder
-from neural_smt.errors import required
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.translation.attention import SetMaker
@@ -31,15 +30,15 @@ LISTED = 100
 
 @dataclass(frozen=True)
 class Reranker:
-    """decoder: of the base; network: None where only weights are new; maker: makes the target vocabularies of
-    sentences, where the network reads some; system: which candidates it chooses among; tuned: the weights.
+    """decoder: of the base; networks: none where only weights are new, several for lists alone; each comes with what
+    makes the target vocabularies of sentences, if it reads some; system: which candidates it chooses among; tuned: the
+    weights.
 
     all_count: whether scores that cannot be tuned, which are the same for all entries of a list, have their weights.
     """
 
     decoder: Decoder
-    network: TargetNetwork | None
-    maker: SetMaker | None
+    networks: Sequence[tuple[TargetNetwork, SetMaker | None]]
     system: System
     tuned: Weights
 
@@ -49,31 +48,33 @@ class Reranker:
     @classmethod
     def load(cls, system: System, decoder: Decoder, weights: Path, device: str) -> Self:
         """decoder: of the base."""
-        made_of = system["network"]
-        network = load_network(system, device=device) if made_of else None
-        maker = SetMaker.load(made_of) if made_of and made_of.get("candidates") else None
-        return cls(decoder, network, maker, system, Weights.load(weights))
+        one_each = system.of_each_network() if system["kind"] == "lists" else [system] if system["network"] else []
+        networks = []
+        for one in one_each:
+            maker = SetMaker.load(one["network"]) if one["network"].get("candidates") else None
+            networks.append((load_network(one, device=device), maker))
+        return cls(decoder, networks, system, Weights.load(weights))
 
     @property
-    def feature(self) -> list[str]:
-        """The name of the network's score, where there is a network."""
-        return [self.network.feature] if self.network else []
+    def features(self) -> list[str]:
+        """The names of the networks' scores."""
+        return [network.feature for network, _ in self.networks]
 
     @property
     def names(self) -> list[str]:
-        """One name per score, the network's last."""
-        return [*self.decoder.feature_set.names, *self.feature]
+        """One name per score, the networks' last."""
+        return [*self.decoder.feature_set.names, *self.features]
 
     @property
     def weights(self) -> np.ndarray:
         """float64 ``[F]``."""
         values, features = self.tuned.values, self.decoder.feature_set
         parts = [values[f.name] if self.all_count or f.tunable else (0.0,) * f.size for f in features]
-        return np.concatenate([*parts, *(values[name] for name in self.feature)])
+        return np.concatenate([*parts, *(values[name] for name in self.features)])
 
-    def reading(self, lines: list[str]) -> TargetNetwork:
-        """The network for the translations of tokenised sentences."""
-        return replace(cast(Any, self.network), sets=self.maker.sets(lines)) if self.maker else required(self.network)
+    def reading(self, lines: list[str]) -> list[TargetNetwork]:
+        """The networks for the translations of tokenised sentences."""
+        return [replace(cast(Any, one), sets=maker.sets(lines)) if maker else one for one, maker in self.networks]
 
 
 class ListTranslator(Reranker):
@@ -92,8 +93,8 @@ class ListTranslator(Reranker):
                 listed = ListedTranslation(number, c.tokens, features, c.score, c.trace.alignment)
                 entries.append(_as_written(listed))
         lines = [" ".join(tokens) for tokens in sentences]
-        if self.network:
-            entries = [_as_written(entry) for entry in add_scores(entries, self.reading(lines), lines)]
+        for network in self.reading(lines):
+            entries = [_as_written(entry) for entry in add_scores(entries, network, lines)]
         ordered = groupby(rerank_entries(entries, self.tuned.values), key=lambda entry: entry.sentence)
         result = []
         for translated, (_, best) in zip(found, ordered, strict=True):
@@ -103,7 +104,7 @@ class ListTranslator(Reranker):
         return result
 
     def _reranked(self, candidate: Candidate, entry: ListedTranslation) -> Candidate:
-        further = [value for name in self.feature for value in entry.features[name]]
+        further = [value for name in self.features for value in entry.features[name]]
         features = np.append(candidate.features, further)
         return Candidate(candidate.tokens, features, entry.score, _widened(candidate.trace, len(further)))
 
@@ -136,7 +137,7 @@ class LatticeTranslator(Reranker):
             )
             candidates = []
             for path, one, network in zip(own, made, scored[first[number] :], strict=False):
-                further = [network] if self.network else []
+                further = [network] if self.networks else []
                 features = np.append(one.features.sum(axis=0, dtype=np.float64), further)
                 tokens = aligned.spell(aligned.flat.words.take(path).values)
                 score = float(features @ weights)
@@ -152,11 +153,11 @@ class LatticeTranslator(Reranker):
         each by the network (float64 ``[n]``).
         """
         vector = self.weights
-        if self.network is None:
+        if not self.networks:
             paths, first = list_paths(aligned.flat, vector, nbest)
             return paths, first, np.zeros(len(paths))
         lines = [" ".join(tokens) for tokens in sentences]
-        joint = LatticeScorer.of(self.reading(lines), aligned, sentences)
+        joint = LatticeScorer.of(self.reading(lines)[0], aligned, sentences)
         best = None
         if self.system["candidates"] == "lattice":
             best = push_forward(joint, vector, self.system["beam"], self.decoder.threads)

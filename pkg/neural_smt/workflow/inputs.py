@@ -101,8 +101,8 @@ class Inputs:
     def scorers(self, wildcards: Any) -> list[str]:
         """The modules of the kinds of a system's networks, of its search and of what it reranks with."""
         layout, system = self.layout, wildcards.system
-        kinds = map(layout.kind_of, (layout.searched_network(system), layout.rescoring_network(system)))
-        return [f"decoding.scorers.{kind}" for kind in kinds if kind]
+        kinds = {layout.kind_of(layout.searched_network(system)), *layout.rescoring_kinds(system)}
+        return [f"decoding.scorers.{kind}" for kind in sorted(filter(None, kinds))]
 
     # systems
 
@@ -158,12 +158,14 @@ class Inputs:
         lattices come from lattices that are less pruned.
         """
         text = text or wildcards.set
-        network, base = self.layout.rescoring_network(wildcards.system), self.systems[wildcards.system]["base"]
+        networks, base = self.layout.rescoring_networks(wildcards.system), self.systems[wildcards.system]["base"]
         files: dict[str | None, str] = {"lists": "nbest.gz", "lattice": "lattices", "nbest": "dense"}
         end = files[self.layout.rescored_candidates(wildcards.system)]
         argument = "nbest" if end == "nbest.gz" else "lattices"
         found = {argument: f"{self.folder}/decoding/{base}/run{wildcards.run}/{text}.{end}"}
-        return found | self.system(wildcards) | (self.layout.scored_text(network, text) if network else {})
+        for network in networks:
+            found |= self.layout.scored_text(network, text)
+        return found | self.system(wildcards)
 
     def tuning_candidates(self, wildcards: Any) -> dict[str, Any]:
         """The same for the development set: lists are tuned on once they are scored."""
@@ -177,11 +179,12 @@ class Inputs:
         """Whether a joint model scores the lists of a system: it reads what words are aligned to."""
         based = [name for name, system in self.systems.items() if system.get("base") == wildcards.system]
         scored = [name for name in based if not self.layout.rescores_lattices(name)]
-        return any(self.layout.rescoring_network(name) in self.layout.joint_inputs for name in scored)
+        networks = {network for name in scored for network in self.layout.rescoring_networks(name)}
+        return bool(networks & self.layout.joint_inputs.keys())
 
     def scoring_threads(self, wildcards: Any) -> int:
         """Two for a CSLM, whose products are large; attention networks score with one."""
-        return 2 if self.layout.kind_of(self.layout.rescoring_network(wildcards.system)) == "cslm" else 1
+        return 2 if "cslm" in self.layout.rescoring_kinds(wildcards.system) else 1
 
     def tuning_settings(self, wildcards: Any) -> dict[str, Any]:
         """How the weights of a system are tuned. Of one that reranks on lists random points are enough, lattices
