@@ -22,6 +22,7 @@ rule write_table:
         significance=FILES.significance(),
         labels=FILES.labels,
         ours=FILES.ours,
+        oracles=FILES.oracles,
         title=FILES.heading("systems"),
     script:
         "../workflow_scripts/run_step.py"

@@ -3,13 +3,15 @@
 import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from refusals import check_refused
 from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, comparisons, evaluations, write
 
 from neural_smt.io.files import read_csv, read_lines, read_yaml
 from neural_smt.io.tables import write_rows
-from neural_smt.report.scores import plot_scores, plot_tuning, print_table, read_scores
+from neural_smt.report.pages import render
+from neural_smt.report.scores import notes, plot_scores, plot_tuning, print_table, read_scores
 from neural_smt.training.learning_curve import Record, write_curve
 
 FAULTS = read_yaml(Path(__file__).with_name("faults.yaml"))
@@ -38,6 +40,26 @@ def test_the_result_is_said_in_a_sentence(bleu: float, p: float, sentence: str, 
     significance = comparisons(tmp_path, {"dev": p_values, "test": p_values})
     given = {"scores": evaluations(tmp_path, scores), "significance": significance}
     assert read_lines(write("table1", given, tmp_path)["markdown_output"])[0] == sentence
+
+
+def test_a_system_that_reads_the_references_is_not_the_best(tmp_path: Path) -> None:
+    scores = {"baseline": {"dev": [30.0], "test": [28.0]}, "oracle": {"dev": [40.0], "test": [39.0]}}
+    scores |= {"rnn": {"dev": [31.0], "test": [29.0]}}
+    p_values = {"baseline": None, "rnn": 0.01, "oracle": 0.001}
+    significance = comparisons(tmp_path, {"dev": p_values, "test": p_values})
+    given = {"scores": evaluations(tmp_path, scores), "significance": significance}
+    lines = read_lines(write("table1", given | {"oracles": ["oracle"]}, tmp_path)["markdown_output"])
+    assert lines[0] == "On test the best system is rnn with 29.00 sacreBLEU, 1.00 above baseline (p = 0.010)."
+    assert any(line.startswith("| oracle") for line in lines)
+
+
+def test_rows_of_one_control_are_named_together() -> None:
+    controls = {"a": "", "b": "a", "c": "a", "d": "a", "e": "b", "f": "b", "g": "b", "h": "c", "i": "c", "j": ""}
+    found = pd.DataFrame({"system": controls.keys(), "control": controls.values()}).assign(runs=1, signature="s")
+    found = pd.concat([found, found[found["control"] == "a"].assign(system=["k", "l", "m"])], ignore_index=True)
+    lines = list(render("scores_notes.md", notes=notes(found), ours="", star="*"))
+    names = "paired test against a, but e and 2 more rows against b, h and i against c, j against none;"
+    assert any(names in line for line in lines)
 
 
 def test_terminal_columns_are_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

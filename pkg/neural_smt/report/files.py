@@ -56,6 +56,12 @@ class ReportFiles(Layout):
         papers -= {*load_paper("auli2013.yaml").facts["controls"]}
         return [name for name in self.systems if name not in papers] if len(papers) > 1 else []
 
+    @property
+    def oracles(self) -> list[str]:
+        """The systems whose network reads the references."""
+        reading = {name for name, own in self.joint_inputs.items() if own["side"] == "target"}
+        return [name for name in self.systems if reading & {*self.rescoring_networks(name)}]
+
     def results(self, pattern: str, **values: Iterable[Any]) -> list[str]:
         """Paths of results: every combination of the values."""
         return every(f"{self.folder}/{pattern}", **values)

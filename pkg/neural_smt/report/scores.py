@@ -130,13 +130,15 @@ def write_table(
     title: str = "",
     labels: dict[str, str] | None = None,
     ours: list[str] | None = None,
+    oracles: list[str] | None = None,
     data: dict[str, Any] | None = None,
 ) -> None:
     """Write the table of systems: BLEU on every set, mean and spread over runs, p against the control.
 
     scores: system -> set -> evaluation files of its runs; significance: as in ``read_scores``; labels: system -> its
-    name in the table (the system itself where none is given); ours: systems to be marked as no rows of the paper; data:
-    of the table of what systems are built from, arguments of ``read_facts`` for each system in it.
+    name in the table (the system itself where none is given); ours: systems to be marked as no rows of the paper;
+    oracles: systems that read the references, of which none is called the best; data: of the table of what systems are
+    built from, arguments of ``read_facts`` for each system in it.
     """
     facts = None
     if data:
@@ -155,7 +157,7 @@ def write_table(
         "table": markdown(wide),
         "notes": notes(found),
         "ours": OURS if ours else "",
-        "result": result(found),
+        "result": result(found[[system not in (oracles or ()) for system in scores]].reset_index(drop=True)),
     }
     write_page(markdown_output, template, **values)
 
@@ -209,17 +211,19 @@ def with_mark(p_value: str) -> str:
 
 def notes(found: pd.DataFrame) -> dict[str, Any]:
     """What the notes below a table of systems name: runs, sacreBLEU's signature, the control of most systems, and
-    system -> control of the others that have one or lack it.
+    other control -> the systems that have it; "none" -> those that are neither tested nor a control.
     """
     usual = found["control"][found["control"] != ""].mode().get(0, "")
-    other = found[(found["control"] != usual) & ((found["system"] != usual) | (found["control"] != ""))]
-    controls = dict(zip(other["system"], other["control"].replace("", "none"), strict=True))
+    untested = (found["control"] == "") & found["system"].isin(found["control"])
+    other = found[(found["control"] != usual) & ~untested]
+    groups = other.groupby(other["control"].replace("", "none"), sort=False)["system"]
+    controls = {control: list(systems) for control, systems in groups}
     return {"runs": int(found["runs"][0]), "signature": found["signature"][0], "usual": usual, "controls": controls}
 
 
 def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
-    """What a table of systems (as CSV holds it) comes to: the best on the first test set, beside its control, or beside
-    the first system that is not tested.
+    """What systems (rows of a table as CSV holds it) come to: the best on the first test set, beside its control, or
+    beside the first system that is not tested.
     """
     name = [*sets_of(found), *sets_of(found)][1]
     bleu, p_values = found[f"{name}:sacrebleu"].astype(float), pd.to_numeric(found[f"{name}:p_value"])
