@@ -1,5 +1,6 @@
 """What a process that was killed while it wrote leaves, and what becomes of it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -146,3 +147,12 @@ def test_whenever_a_process_is_killed_what_it_wrote_is_whole(tmp_path: Path) -> 
     for name in ("folder", "file"):
         remove_leftovers(tmp_path / name)
     assert set(names(tmp_path)) <= {"folder", "file"}
+
+
+def test_what_a_process_left_goes_before_its_parent_has_noticed_its_end(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED, tmp_path / "file", "False"]) as writer:
+        # ended, and not waited for
+        os.waitid(os.P_PID, writer.pid, os.WEXITED | os.WNOWAIT)
+        assert len(list(tmp_path.iterdir())) == 1
+        remove_leftovers(tmp_path / "file")
+        assert not list(tmp_path.iterdir())

@@ -84,10 +84,18 @@ def remove_leftovers(path: Path, owned: bool = False) -> None:
         shape = _SHAPE.fullmatch(temporary.name)
         if shape is None or name not in (None, shape[3]):
             continue
-        import psutil  # takes a while to load, and most often nothing is left over
-
-        if owned or (shape[1] == HOST and not psutil.pid_exists(int(shape[2]))):
+        if owned or (shape[1] == HOST and not _lives(int(shape[2]))):
             _delete(temporary)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process of this number runs: one that has ended may wait for its parent to notice."""
+    import psutil  # takes a while to load, and most often nothing is left over
+
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _delete(path: Path) -> None:
