@@ -27,7 +27,6 @@ from neural_smt.io.files import write_json
 from neural_smt.networks import device
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from neural_smt.networks.packing import close
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import BatchOrder, Trainer
 from neural_smt.training.optimisers import optimiser_of
@@ -57,8 +56,7 @@ def measure(
     # buffers of minibatches, each of which holds pairs of all lengths
     buffers = 10 if config.hidden < 500 else 1
     pairs = random_pairs(config, settings.batch * settings.buffer * buffers)
-    counts = np.bincount(close(pairs.target), minlength=config.target_words)
-    sampler = WordSampler(counts, way.samples, 1) if way.samples else None
+    sampler = WordSampler.of(pairs.target, config.target_words, way.samples, 1)
     order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer)
     task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order, sampler=sampler)
     with tempfile.TemporaryDirectory() as folder, patch.object(device, "onednn_offered", lambda: way.onednn):

@@ -82,8 +82,9 @@ class System:
         return self.content[key]
 
     def of_each_network(self) -> list["System"]:
-        """The same system as one of each of the networks that score its lists."""
-        return [System(self.file, {**self.content, "network": network}) for network in self["networks"]]
+        """The same system as one of each of the networks that it reranks with."""
+        networks = self["networks"] if "networks" in self.content else [self["network"]]
+        return [System(self.file, {**self.content, "network": network}) for network in networks if network]
 
     def of_network(self, key: str) -> Any:
         """What the description says of the system's network; ``UserError`` where it says nothing or there is none."""

@@ -13,7 +13,7 @@ from neural_smt.networks.device import Linear
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.layers import GatedUnit, MaxoutNetwork, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
-from neural_smt.networks.softmax import OutputLayer, smoothed, word_log_probabilities
+from neural_smt.networks.softmax import OutputLayer
 
 Choice = Literal["code", "paper"]
 
@@ -182,10 +182,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         words = nn.functional.pad(self.word_readout(embedded), (0, 0, batch.pairs, 0))
         inner = self.before_softmax(states, words, context.readout[target.rows], masks.readout)
         ids, places, chances = batch.sample or (None, target.words, None)
-        layer = self.output.rows(ids)
-        scores = word_log_probabilities(inner, *layer, places, words.dtype, chances)
-        if batch.noise and batch.noise.smoothing:
-            scores = smoothed(scores, inner, *layer, places, batch.noise.smoothing)
+        scores = self.output.scores(inner, ids, places, words.dtype, chances, batch.smoothing)
         return torch.zeros_like(initial[:, 0]).index_add(0, batch.order[target.rows], scores)
 
 

@@ -48,9 +48,12 @@ class Noise(NamedTuple):
 class Masks(NamedTuple):
     """Of source words ``[N, E]``, of target words that are read ``[N - B, E]``, of the readout ``[N, M]``; or none."""
 
-    source: torch.Tensor | None
-    target: torch.Tensor | None
-    readout: torch.Tensor | None
+    source: torch.Tensor | None = None
+    target: torch.Tensor | None = None
+    readout: torch.Tensor | None = None
+
+
+UNMASKED = Masks()
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,15 @@ class PairBatch:
         """Number of pairs."""
         return len(self.order)
 
-    def masks(self) -> "Masks":
+    @property
+    def smoothing(self) -> float:
+        """That of the noise, or 0."""
+        return self.noise.smoothing if self.noise else 0.0
+
+    def masks(self) -> Masks:
         """The noise at each position."""
         if self.noise is None:
-            return Masks(None, None, None)
+            return UNMASKED
         source, target, readout, _ = self.noise
         rows = self.target.rows
         later = rows[self.pairs :]

@@ -192,6 +192,19 @@ class OutputLayer(nn.Module):
         weight = nn.functional.embedding(ids, self.weight, sparse=True)
         return weight, torch.gather(self.bias, 0, ids, sparse_grad=True)
 
+    def scores(
+        self, inner: Tensor, ids: Tensor | None, places: Tensor, dtype: torch.dtype, chances: Tensor | None = None,
+        smoothing: float = 0.0,
+    ) -> Tensor:  # fmt: skip
+        """Natural log p of one word per row, ``[N]``, with smoothing what label smoothing makes of it.
+
+        inner: z, ``[N, R]``; ids: as for ``rows``; places: int64 ``[N]``, where the word stands among these; dtype,
+        chances: as for ``word_log_probabilities``.
+        """
+        weight, bias = self.rows(ids)
+        scores = word_log_probabilities(inner, weight, bias, places, dtype, chances)
+        return smoothed(scores, inner, weight, bias, places, smoothing) if smoothing else scores
+
 
 def log_normalisers(
     inner: Tensor, weight: Tensor, bias: Tensor, buffer: Tensor, packed: PackedLayer | None = None

@@ -59,8 +59,8 @@ class ReportFiles(Layout):
     @property
     def oracles(self) -> list[str]:
         """The systems whose network reads the references."""
-        reading = {name for name, own in self.joint_inputs.items() if own["side"] == "target"}
-        return [name for name in self.systems if reading & {*self.rescoring_networks(name)}]
+        read = {name: map(self.read_language, self.rescoring_networks(name)) for name in self.systems}
+        return [name for name, languages in read.items() if self.target in languages]
 
     def results(self, pattern: str, **values: Iterable[Any]) -> list[str]:
         """Paths of results: every combination of the values."""

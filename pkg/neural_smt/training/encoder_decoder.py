@@ -112,8 +112,7 @@ def prepare(
     config = EncoderDecoderConfig.of(settings.as_dict(), **words)
     log.info("%d pairs to train on, %d held out", len(pairs), len(held_out))
     network = EncoderDecoder(config, seed).to(place)
-    counts = np.bincount(close(pairs.target), minlength=config.target_words)
-    sampler = WordSampler(counts, settings.samples, seed) if settings.samples else None
+    sampler = WordSampler.of(pairs.target, config.target_words, settings.samples, seed)
     order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, config.conventions.sampling == "paper")
     return Training(
         task=PhraseTask(

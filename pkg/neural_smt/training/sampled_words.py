@@ -5,11 +5,14 @@ its own, and how likely each word was to be among them is known, so that the sof
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import MULTIPLE
+from neural_smt.networks.packing import close
 from neural_smt.networks.softmax import Sample
 
 
@@ -25,6 +28,11 @@ class WordSampler:
     counts: np.ndarray
     draws: int
     seed: int
+
+    @classmethod
+    def of(cls, text: Ragged, words: int, draws: int, seed: int) -> Self | None:
+        """For a text of ids below ``words``, each sequence of which ends with the end symbol; None for no draws."""
+        return cls(np.bincount(close(text), minlength=words), draws, seed) if draws else None
 
     def __post_init__(self) -> None:
         roots = np.sqrt(self.counts)

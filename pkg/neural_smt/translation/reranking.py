@@ -48,9 +48,8 @@ class Reranker:
     @classmethod
     def load(cls, system: System, decoder: Decoder, weights: Path, device: str) -> Self:
         """decoder: of the base."""
-        one_each = system.of_each_network() if system["kind"] == "lists" else [system] if system["network"] else []
         networks = []
-        for one in one_each:
+        for one in system.of_each_network():
             maker = SetMaker.load(one["network"]) if one["network"].get("candidates") else None
             networks.append((load_network(one, device=device), maker))
         return cls(decoder, networks, system, Weights.load(weights))

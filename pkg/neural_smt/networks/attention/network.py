@@ -12,8 +12,8 @@ from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory
 from neural_smt.networks.device import Linear, linear, product
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork
-from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
-from neural_smt.networks.softmax import OutputLayer, smoothed, word_log_probabilities
+from neural_smt.networks.packing import UNMASKED, Masks, Packed, PairBatch, pack, pack_pairs
+from neural_smt.networks.softmax import OutputLayer
 from neural_smt.vocabulary import EOS, UNK
 
 
@@ -161,11 +161,11 @@ class LimitedOutput(OutputLayer):
         ``BatchVocabulary.allowed``); dtype: what the factors of matrix products are rounded to; smoothing: see
         ``Noise``; of held-out sentences there is none.
         """
-        weight, bias = self.rows(None if vocabulary is None else vocabulary.ids)
-        if vocabulary is None or vocabulary.allowed is None:
-            places = words if vocabulary is None else vocabulary.words
-            scores = word_log_probabilities(inner, weight, bias, places, dtype)
-            return smoothed(scores, inner, weight, bias, places, smoothing) if smoothing else scores
+        if vocabulary is None:
+            return self.scores(inner, None, words, dtype, smoothing=smoothing)
+        if vocabulary.allowed is None:
+            return self.scores(inner, vocabulary.ids, vocabulary.words, dtype, smoothing=smoothing)
+        weight, bias = self.rows(vocabulary.ids)
         logits = (linear(inner, weight) + bias).to(inner.dtype)
         logits = logits.masked_fill(~vocabulary.allowed[rows], -torch.inf)
         return logits.gather(1, vocabulary.words[:, None])[:, 0] - logits.logsumexp(1)
@@ -244,10 +244,9 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
             self.scorer_state.weight, self.scorer_energy, self.context.weight, unit.gates_weight, unit.candidate_weight
         )
 
-    def _decoded(self, batch: AttentionBatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _decoded(self, batch: AttentionBatch, masks: Masks = UNMASKED) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Of every target position: the state, context and alpha of ``decode``, and O_y e(y) of the word before."""
         target, first = batch.pairs.target, (0, 0, batch.pairs.pairs, 0)
-        masks = batch.pairs.masks()
         start, memory = self.encode(batch.pairs.source, batch.layout, masks.source)
         embedded = self.target_embedding(target.words[target.previous], masks.target)
         # At the first step there is no word before.
@@ -259,11 +258,10 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
 
     def forward(self, batch: AttentionBatch) -> Tensor:
         """Natural log p(target | source), end symbol included, of every pair: ``[B]``, in pair order."""
-        target = batch.pairs.target
-        states, contexts, _, words = self._decoded(batch)
-        inner = self.before_softmax(states, words, self.context_readout(contexts), batch.pairs.masks().readout)
-        smoothing = batch.pairs.noise.smoothing if batch.pairs.noise else 0.0
-        scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype, smoothing)
+        target, masks = batch.pairs.target, batch.pairs.masks()
+        states, contexts, _, words = self._decoded(batch, masks)
+        inner = self.before_softmax(states, words, self.context_readout(contexts), masks.readout)
+        scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype, batch.pairs.smoothing)
         return torch.zeros_like(states[: batch.pairs.pairs, 0]).index_add(0, batch.pairs.order[target.rows], scores)
 
     @torch.no_grad()
