@@ -68,6 +68,41 @@ use rule write_table as write_data_table with:
         title=FILES.heading("data"),
 
 
+use rule write_table as write_training_table with:
+    """Write the table of systems that differ in how long their network was trained."""
+    input:
+        depends=listed_paths(FILES.training_files(), FILES.scores(FILES.training_files()), FILES.significance()),
+    output:
+        csv_output="results/{experiment}/report/training.csv",
+        markdown_output="results/{experiment}/report/training.md",
+    log:
+        "results/{experiment}/logs/write_training_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_training_table.tsv"
+    params:
+        training=FILES.training_files(),
+        title=FILES.heading("training"),
+
+
+rule plot_training:
+    """Draw BLEU against how long a network was trained."""
+    input:
+        table="results/{experiment}/report/training.csv",
+    output:
+        plot="results/{experiment}/report/training.png",
+    log:
+        "results/{experiment}/logs/plot_training.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/plot_training.tsv"
+    localrule: True
+    conda:
+        "../envs/neural_smt.yaml"
+    params:
+        **step("report.scores:plot_training"),
+    script:
+        "../workflow_scripts/run_step.py"
+
+
 rule write_networks_table:
     """Write the table of networks: size, training, speed."""
     input:

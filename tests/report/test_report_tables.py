@@ -11,7 +11,7 @@ from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, compar
 from neural_smt.io.files import read_csv, read_lines, read_yaml
 from neural_smt.io.tables import write_rows
 from neural_smt.report.pages import render
-from neural_smt.report.scores import notes, plot_scores, plot_tuning, print_table, read_scores
+from neural_smt.report.scores import notes, plot_scores, plot_training, plot_tuning, print_table, read_scores
 from neural_smt.training.learning_curve import Record, write_curve
 
 FAULTS = read_yaml(Path(__file__).with_name("faults.yaml"))
@@ -85,7 +85,9 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
             write_rows(path, ["iteration", "decoder_bleu"], [[i, 20 + run + i**0.5] for i in range(1, 4 + run)])
             histories.setdefault(system, []).append(str(path))
     plot_tuning(histories=histories, plot=tmp_path / "tuning.png", labels={"rnn": "Baseline + RNN"})
-    for name in ("bleu.png", "tuning.png"):
+    table = write("training", arguments("training", tmp_path), tmp_path)["csv_output"]
+    plot_training(table=table, plot=tmp_path / "training.png")
+    for name in ("bleu.png", "tuning.png", "training.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 

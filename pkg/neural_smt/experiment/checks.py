@@ -39,6 +39,10 @@ def check_experiment(experiment: Systems) -> None:
         _check_data(experiment, name)
         if system.get("translate"):
             _check_translation(experiment, name)
+    for name in experiment.config["report"]["training_curve"]:
+        _check_known("report.training_curve", "system", name, experiment.systems)
+        if len(experiment.networks_of(name)) != 1:
+            raise UserError(f"report.training_curve: '{name}' has not one network; name systems that have one each")
     experiment.paper_rows()
 
 

@@ -137,6 +137,14 @@ class ReportFiles(Layout):
             }
         return found
 
+    def training_files(self) -> dict[str, dict[str, Any]]:
+        """What the curve of training is made from: the baseline, without anything, and systems -> the network of each and
+        its files.
+        """
+        networks = {name: next(iter(self.networks_of(name))) for name in self.config["report"]["training_curve"]}
+        found = {name: {"network": network} | self.trained(network) for name, network in networks.items()}
+        return {self.config["evaluation"]["baseline"]: {}} | found if found else {}
+
     @property
     def target_only(self) -> str | None:
         """The system that joint models are tested against."""
@@ -283,6 +291,7 @@ class ReportFiles(Layout):
         corpus = self.config["corpus"]
         has = {
             "variants": self.variants,
+            "training": self.training_files(),
             "table1": {"baseline", "rnn"} <= set(self.paper_rows()),
             "encoder_decoder": self.used_networks("encoder_decoder"),
             "lattices": any(map(self.rescores_lattices, self.systems)),

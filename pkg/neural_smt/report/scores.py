@@ -12,10 +12,11 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_described
 from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_object
-from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
+from neural_smt.io.plots import BLUE, COLOURS, GREY, RED, clean, drawing
 from neural_smt.io.records import FILE
 from neural_smt.io.streams import stream_lines
 from neural_smt.io.tables import formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
+from neural_smt.report.networks import read_training
 from neural_smt.report.pages import read_columns, render, write_page
 
 Scores = Mapping[str, Mapping[str, Sequence[str]]]
@@ -33,8 +34,8 @@ LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 OURS = "†"
 """Marks rows that the paper does not have."""
 
-DATA = read_columns("data")
-"""What is said of the data of a system, between its name and its scores."""
+DATA, TRAINING = read_columns("data"), read_columns("training")
+"""What is said of the data of a system, or of the training of its network, between its name and its scores."""
 
 
 def read_runs(scores: Scores) -> pd.DataFrame:
@@ -132,26 +133,29 @@ def write_table(
     ours: list[str] | None = None,
     oracles: list[str] | None = None,
     data: dict[str, Any] | None = None,
+    training: dict[str, Any] | None = None,
 ) -> None:
     """Write the table of systems: BLEU on every set, mean and spread over runs, p against the control.
 
     scores: system -> set -> evaluation files of its runs; significance: as in ``read_scores``; labels: system -> its
     name in the table (the system itself where none is given); ours: systems to be marked as no rows of the paper;
-    oracles: systems that read the references, of which none is called the best; data: of the table of what systems are
-    built from, arguments of ``read_facts`` for each system in it.
+    oracles: systems that read the references, of which none is called the best; data, training: of a table of what
+    systems are built from, or of how long their network was trained, arguments of ``read_facts``, of ``read_effort``,
+    for each system in it.
     """
-    facts = None
-    if data:
-        facts = rounded(pd.DataFrame({system: read_facts(**files) for system, files in data.items()}).T, DATA)
-        scores = {system: scores[system] for system in data}
+    facts, columns = None, DATA if data else TRAINING
+    if described := data or training:
+        read = read_facts if data else read_effort
+        facts = rounded(pd.DataFrame({system: read(**files) for system, files in described.items()}).T, columns)
+        scores = {system: scores[system] for system in described}
     names = dict.fromkeys(("system", "control"), labels or {})
     found = systems_table(read_scores(scores, significance), facts).replace(names)
     write_frame(csv_output, found)
     wide = shown(found)
     wide["System"] += [f" {OURS}" if system in (ours or ()) else "" for system in scores]
-    if data:
-        wide = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
-    template = "data.md" if data else "table1.md"
+    if described:
+        wide = pd.concat([wide.iloc[:, :1], readable(found, columns), wide.iloc[:, 1:]], axis=1)
+    template = "data.md" if data else "training.md" if training else "table1.md"
     values = {
         "title": title,
         "table": markdown(wide),
@@ -178,6 +182,15 @@ def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> d
         "perplexity": measured["comparable_perplexity"],
         "phrase_pairs": read_meta(Path(phrase_table) / FILE)["rows"],
     }
+
+
+def read_effort(network: str = "", model: str = "", curve: str = "", keep: str = "last") -> dict[str, Any]:
+    """The columns of ``TRAINING`` for one system; nothing for a system without a network.
+
+    network: its name; model: its folder, which is not read; curve, keep: as in ``read_training``.
+    """
+    seen = read_training(curve, keep) if network else {}
+    return {"network": network} | {name: seen.get(name) for name in ("examples", "epochs", "perplexity")}
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:
@@ -283,6 +296,30 @@ def plot_scores(*, scores: dict[str, Any], plot: Path, title: str = "", labels: 
             clean(axes)
         if title:
             figure.suptitle(title)
+
+
+def plot_training(*, table: Path, plot: Path) -> None:
+    """Draw BLEU and held-out perplexity against epochs of training, from the table that write_table makes of
+    ``training``: a panel for each set, a line across at the baseline, the first row.
+    """
+    found = read_frame(table, "system network").replace("", None)
+    sets, trained = sets_of(found), found[found["network"].notna()]
+    with drawing(plot, 1.0 + 4.2 * len(sets), 3.6) as figure:
+        for axes, name in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets, strict=True):
+            bleu, deviation = (pd.to_numeric(found[f"{name}:{column}"]) for column in ("sacrebleu", "sacrebleu_std"))
+            epochs, perplexity = (pd.to_numeric(trained[column]) for column in ("epochs", "perplexity"))
+            axes.axhline(bleu[0], color=GREY, linewidth=1.5)
+            axes.annotate(found["system"][0], (epochs.min(), bleu[0]), (0, 4), textcoords="offset points", color="0.4")
+            axes.errorbar(epochs, bleu[epochs.index], deviation[epochs.index], fmt="o-", color=BLUE, capsize=3)
+            axes.set(title=name, xlabel="epochs (number, log scale)", xscale="log")
+            axes.set_ylabel("sacreBLEU (of 100)", color=BLUE)
+            axes.set_xticks(epochs, texts(epochs, ".3g"), minor=False)
+            axes.set_xticks([], minor=True)
+            clean(axes)
+            right = axes.twinx()
+            right.plot(epochs, perplexity, "s--", color=RED, markersize=4)
+            right.spines["top"].set_visible(False)
+            right.set_ylabel("held-out perplexity (per word)", color=RED)
 
 
 def plot_tuning(
