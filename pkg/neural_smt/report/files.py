@@ -138,8 +138,8 @@ class ReportFiles(Layout):
         return found
 
     def training_files(self) -> dict[str, dict[str, Any]]:
-        """What the curve of training is made from: the baseline, without anything, and systems -> the network of each and
-        its files.
+        """What the curve of training is made from: the baseline, without anything, and systems -> the network of each
+        and its files.
         """
         networks = {name: next(iter(self.networks_of(name))) for name in self.config["report"]["training_curve"]}
         found = {name: {"network": network} | self.trained(network) for name, network in networks.items()}

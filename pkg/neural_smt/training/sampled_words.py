@@ -48,8 +48,8 @@ class WordSampler:
             self._absent = np.log1p(-self.counts / self.counts.sum()), np.log1p(-roots / roots.sum())
 
     def sample(self, update: int, words: np.ndarray, positions: torch.Tensor) -> Sample | None:
-        """For an update: words, int ``[n]``, all words that it predicts; positions: int64 ``[N]``, those of a share. None
-        for one that is predicted from all words.
+        """For an update: words, int ``[n]``, all words that it predicts; positions: int64 ``[N]``, those of a share.
+        None for one that is predicted from all words.
         """
         if update % EXACT == 0:
             return None
