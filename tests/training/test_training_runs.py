@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
 from refusals import check_refused
-from training_runs import CASES, Inputs, kill_at, train, train_killed_at, weights
+from training_runs import CASES, Inputs, arguments, kill_at, train, train_killed_at, weights
 
 from neural_smt.io.files import read_json
+from neural_smt.networks.folder import read_weights
+from neural_smt.training.steps import train_network
 
 
 @pytest.mark.parametrize("case", CASES["killed"], ids=str)
@@ -65,3 +69,24 @@ def test_bad_settings_are_refused(
 ) -> None:
     check_refused(pieces, train, kind, all_inputs[kind], tmp_path, **settings)
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize(("kind", "settings"), CASES["devices"], ids=str)
+def test_cuda_trains_as_the_cpu(
+    all_inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, settings: dict[str, Any]
+) -> None:
+    """The same curve and weights; on CUDA after the run was killed."""
+    given = all_inputs[kind] | (all_inputs["candidates"] if "fix_embeddings" in settings else {})
+    found = {}
+    for device in ("cpu", "cuda"):
+        chosen = arguments(kind, given, tmp_path / device, **settings, precision="fp32") | {"device": device}
+        if device == "cuda":
+            train_killed_at(monkeypatch, 5, lambda: train_network(**chosen))  # noqa: B023  (called at once)
+        train_network(**chosen)
+        found[device] = read_weights(tmp_path / device / "model")
+    curves = [pd.read_csv(tmp_path / device / "curve.csv").drop(columns="seconds") for device in found]
+    pd.testing.assert_frame_equal(*curves, rtol=1e-4)
+    for name, own in found["cpu"].items():
+        np.testing.assert_allclose(found["cuda"][name].cpu(), own, rtol=1e-3, atol=1e-4, err_msg=name)

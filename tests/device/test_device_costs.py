@@ -1,0 +1,98 @@
+"""What an update asks of a GPU, counted on the simulated one: kernels, copies, and calls that wait for it."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import torch
+from training_runs import Inputs, arguments, sentences, write_ngrams, write_pairs, write_table
+
+from neural_smt.io.files import read_yaml, write_lines
+from neural_smt.training.loop import Trainer
+from neural_smt.training.steps import train_network
+
+BUDGETS: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("budgets.yaml"))
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif("simulated_cuda" not in sys.modules, reason="counts on the simulated CUDA device alone"),
+]
+
+
+def write_phrases(folder: Path) -> Inputs:
+    """Phrases of up to seven words."""
+    random = np.random.default_rng(0)
+    phrases = {tuple((random.zipf(1.3, length) % 2000).tolist()) for length in random.integers(1, 8, 1000)}
+    return write_table(folder, sorted(phrases))
+
+
+def write_sentences(folder: Path) -> Inputs:
+    """Sentences of 5 to 40 words."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(5, 41, 500)
+    write_lines(folder / "text", sentences("w", [(random.zipf(1.3, length) % 2000).tolist() for length in lengths]))
+    return {"texts": [folder / "text"]}
+
+
+def write_long_pairs(folder: Path) -> Inputs:
+    """Pairs of up to 50 words, each with words of its own that it is predicted from."""
+    pairs, candidates = write_pairs(folder, words=3000, sizes=(400, 20), longest=50, frequent=200)
+    return pairs | candidates
+
+
+TEXTS: dict[str, Callable[[Path], Inputs]] = {
+    "encoder_decoder": write_phrases,
+    "cslm": write_ngrams,
+    "recurrent": write_sentences,
+    "attention": write_long_pairs,
+}
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_an_update_costs_what_is_recorded(name: str, tmp_path: Path, simulation: Any) -> None:
+    """Layers are small: what is counted does not depend on their sizes."""
+    budget = BUDGETS[name]
+    kind, settings = budget["kind"], budget["settings"]
+    inputs, updates, update = TEXTS[kind](tmp_path), [], Trainer.update
+
+    def counting(trainer: Trainer) -> None:
+        before = {part.name: Counter(getattr(simulation, part.name)) for part in fields(simulation)}
+        update(trainer)
+        updates.append({part: getattr(simulation, part) - counts for part, counts in before.items()})
+
+    with patch.object(Trainer, "update", counting):
+        train_network(**arguments(kind, inputs, tmp_path, **settings) | {"device": "cuda"})
+    # the first updates make what later ones find made
+    found = {part: _largest([later[part] for later in updates[2:]]) for part in updates[0]}
+    counts = {part: max(later[part].total() for later in updates[2:]) for part in ("launches", "uploads")}
+    by_place = {part: dict(found[part]) for part in ("waits", "unaligned")}
+    assert counts | by_place == {part: budget[part] for part in (*counts, *by_place)}, found["launches"].most_common(20)
+
+
+def _largest(updates: Sequence[Counter[str]]) -> Counter[str]:
+    """The most of each place in an update."""
+    return reduce(or_, updates)
+
+
+def test_planted_faults_are_found(simulation: Any) -> None:
+    there, here = torch.ones(3, device="cuda"), torch.ones(3)
+    with pytest.raises(RuntimeError, match="CPU"):
+        there + here
+    with pytest.raises(TypeError, match="numpy"):
+        there.numpy()
+    assert not simulation.waits and simulation.uploads.total() == 0
+    assert there.sum().item() == 3.0 and simulation.waits.total() == 1
+    assert there[here > 0].tolist() == [1.0, 1.0, 1.0] and simulation.waits.total() == 3
+    assert here.to("cuda").cpu().sum() == 3 and simulation.uploads.total() == 2 and simulation.waits.total() == 4
+    wide = torch.ones(200, 4097, device="cuda", dtype=torch.bfloat16)
+    assert (wide @ wide.t()).shape == (200, 200) and simulation.unaligned.total() == 1
+    _ = wide[:, :4096].contiguous() @ wide[:, :4096].contiguous().t()
+    assert simulation.unaligned.total() == 1
