@@ -8,6 +8,7 @@ Adam takes steps without gradient too, along the mean of earlier ones.)
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.experiment.settings import Settings
+
+Tensors = list[Tensor]
 
 TILE = 1 << 17
 """Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
@@ -45,8 +48,8 @@ class AveragingOptimiser:
         """What is left of each average after an update."""
         raise NotImplementedError
 
-    def _step(self, gradient: Tensor, *averages: Tensor) -> Tensor:
-        """What to subtract for one gradient; the averages are updated in place."""
+    def _step(self, gradients: Tensors, *averages: Tensors) -> Tensors:
+        """What to subtract for each gradient; the averages are updated in place."""
         raise NotImplementedError
 
     def update(self) -> float:
@@ -58,6 +61,7 @@ class AveragingOptimiser:
     @torch.no_grad()
     def step(self, gradients: dict[str, Tensor]) -> None:
         """Apply one gradient, dense or sparse (coalesced), for each parameter."""
+        dense = []
         for name, gradient in gradients.items():
             parameter = self.parameters[name].data
             averages = [group[name] for group in self.averages]
@@ -65,14 +69,16 @@ class AveragingOptimiser:
                 rows = gradient.indices()[0]
                 self._catch_up(name, rows)
                 caught_up = [average[rows] for average in averages]
-                parameter.index_add_(0, rows, self._step(gradient.values(), *caught_up), alpha=-1)
+                (step,) = self._step([gradient.values()], *([average] for average in caught_up))
+                parameter.index_add_(0, rows, step, alpha=-1)
                 for average, values in zip(averages, caught_up, strict=True):
                     average[rows] = values
             else:
                 if name in self.seen:
                     self._catch_up(name, torch.arange(len(parameter), device=parameter.device))
-                for part, *rest in zip(*(_tiles(tensor) for tensor in (parameter, gradient, *averages)), strict=True):
-                    part -= self._step(*rest)
+                dense.append((parameter, gradient, *averages))
+        for parameters, *rest in _together(dense):
+            torch._foreach_sub_(parameters, self._step(*rest))
         self.updates += 1
 
     def _catch_up(self, name: str, rows: Tensor) -> None:
@@ -113,13 +119,17 @@ class AdaDelta(AveragingOptimiser):
         """See ``AveragingOptimiser``."""
         return self.rho, self.rho
 
-    def _step(self, gradient: Tensor, *averages: Tensor) -> Tensor:
+    def _step(self, gradients: Tensors, *averages: Tensors) -> Tensors:
         squared_gradients, squared_steps = averages
-        squared_gradients.mul_(self.rho).addcmul_(gradient, gradient, value=1 - self.rho)
-        scale = (squared_steps + self.epsilon).div_(squared_gradients + self.epsilon).sqrt_()
-        step = scale.mul_(gradient)
-        squared_steps.mul_(self.rho).addcmul_(step, step, value=1 - self.rho)
-        return step
+        torch._foreach_mul_(squared_gradients, self.rho)
+        torch._foreach_addcmul_(squared_gradients, gradients, gradients, value=1 - self.rho)
+        steps = list(torch._foreach_add(squared_steps, self.epsilon))
+        torch._foreach_div_(steps, torch._foreach_add(squared_gradients, self.epsilon))
+        torch._foreach_sqrt_(steps)
+        torch._foreach_mul_(steps, gradients)
+        torch._foreach_mul_(squared_steps, self.rho)
+        torch._foreach_addcmul_(squared_steps, steps, steps, value=1 - self.rho)
+        return steps
 
 
 BETAS = 0.9, 0.999
@@ -140,12 +150,18 @@ class Adam(AveragingOptimiser):
         """See ``AveragingOptimiser``."""
         return BETAS
 
-    def _step(self, gradient: Tensor, *averages: Tensor) -> Tensor:
-        mean, square = averages
-        mean.lerp_(gradient, 1 - BETAS[0])
-        square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+    def _step(self, gradients: Tensors, *averages: Tensors) -> Tensors:
+        means, squares = averages
+        torch._foreach_lerp_(means, gradients, 1 - BETAS[0])
+        torch._foreach_mul_(squares, BETAS[1])
+        torch._foreach_addcmul_(squares, gradients, gradients, value=1 - BETAS[1])
         first, second = (1 - beta ** (self.updates + 1) for beta in BETAS)
-        return (mean * (self.rate / first)).div_((square / second).sqrt_().add_(self.epsilon))
+        deviations = torch._foreach_div(squares, second)
+        torch._foreach_sqrt_(deviations)
+        torch._foreach_add_(deviations, self.epsilon)
+        steps = list(torch._foreach_mul(means, self.rate / first))
+        torch._foreach_div_(steps, deviations)
+        return steps
 
 
 def optimiser_of(network: nn.Module, settings: Settings, rows_only: bool = False) -> AveragingOptimiser:
@@ -160,11 +176,21 @@ ADAM_EPSILON = 1e-8
 """Of Adam: settings give that of AdaDelta."""
 
 
+def _together(groups: Sequence[tuple[Tensor, ...]]) -> Iterator[list[list[Tensor]]]:
+    """For groups of tensors of one shape, the first ones, the second ones and so on that are worked on together: of all
+    groups on a GPU, which starts a kernel for each operation; views of a few rows of one on a CPU.
+    """
+    if groups and groups[0][0].is_cuda:
+        yield [list(tensors) for tensors in zip(*groups, strict=True)]
+        return
+    for group in groups:
+        for parts in zip(*map(_tiles, group), strict=True):
+            yield [[part] for part in parts]
+
+
 def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Views of a few rows each; of all rows on a GPU."""
-    if tensor.is_cuda or tensor.dim() == 0:
-        return (tensor,)
-    return tensor.split(max(TILE * len(tensor) // max(tensor.numel(), 1), 1))
+    """Views of a few rows each."""
+    return tensor.split(max(TILE * len(tensor) // max(tensor.numel(), 1), 1)) if tensor.dim() else (tensor,)
 
 
 @torch.no_grad()
@@ -180,12 +206,11 @@ def clipped_gradients(
     found = {name: p.grad for name, p in parameters.items() if p.grad is not None}
     gradients = {name: g.coalesce() if g.is_sparse else g for name, g in found.items()}
     values = {name: g.values() if g.is_sparse else g for name, g in gradients.items()}
-    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(v) for v in values.values()])).item()
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(list(values.values())))).item()
     if not norm < float("inf"):
         return {name: _shrinking(parameters[name], g, rows_only) for name, g in gradients.items()}, norm
     if norm > limit:
-        for value in values.values():
-            value *= limit / norm
+        torch._foreach_mul_(list(values.values()), limit / norm)
     return gradients, norm
 
 
