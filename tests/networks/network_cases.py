@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, NgramBatch
+from neural_smt.networks.device import uploaded
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
@@ -174,9 +175,9 @@ def recurrent(**sizes: Any) -> Case:
     def pack_rows(found: Sequence[tuple[Any, Any]], place: torch.device) -> tuple[SentenceBatch, Tensor]:
         sentences, rows = Ragged.from_lists([words for words, _ in found]), np.concatenate([rows for _, rows in found])
         table = None if config.input_rows else torch.from_numpy(INPUTS).to(place)
-        batch = pack_sentences(config, CLASSES, sentences, place, rows if config.slots else None, table)
+        batch = pack_sentences(config, CLASSES, sentences, rows if config.slots else None, table)
         owner = np.repeat(np.arange(len(found)), sentences.lengths + 1)[batch.tokens]
-        return batch, torch.from_numpy(owner).to(place)
+        return uploaded((batch, torch.from_numpy(owner)), place)
 
     def score(p: dict[str, Any], example: tuple[Any, Any], xp: Any) -> Any:
         words, rows = example

@@ -83,6 +83,6 @@ def test_arrays_are_the_weights() -> None:
 
 def test_what_does_not_fit_together_is_refused() -> None:
     with pytest.raises(ValueError, match="auxiliary input"):
-        pack_sentences(CASES["inputs"].make().config, CLASSES, Ragged.from_lists([[3]]), CPU)
+        pack_sentences(CASES["inputs"].make().config, CLASSES, Ragged.from_lists([[3]]))
     with pytest.raises(ValueError, match="classes are not those"):
         RecurrentNetwork(RecurrentConfig(9, 4, direct_size=64), CLASSES)

@@ -7,6 +7,7 @@ Matrix products: by default PyTorch calls MKL for float32 products on a CPU, whi
 processors that are not Intel's, so that oneDNN is called here; weights that stay as they are are packed for it once.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,6 +18,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from neural_smt.errors import UserError
+
+CPU = torch.device("cpu")
 
 
 def select_device(name: str) -> torch.device:
@@ -175,6 +178,41 @@ class Linear(nn.Linear):
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def uploaded(batch: R, device: torch.device) -> R:
+    """A batch that was packed on the CPU, on a device: tensors of a type travel in one copy.
+
+    Of dataclasses and tuples in one another; what they hold besides tensors of the CPU stays as it is.
+    """
+    if device.type == "cpu":
+        return batch
+    found: dict[int, Tensor] = {}
+    _mapped(batch, lambda tensor: found.setdefault(id(tensor), tensor))
+    by_type: dict[torch.dtype, list[Tensor]] = {}
+    for tensor in found.values():
+        if tensor.device.type == "cpu":
+            by_type.setdefault(tensor.dtype, []).append(tensor)
+    moved: dict[int, Tensor] = {}
+    for tensors in by_type.values():
+        together = torch.cat([tensor.reshape(-1) for tensor in tensors]).to(device)
+        parts = together.split([tensor.numel() for tensor in tensors])
+        moved |= {id(tensor): part.view(tensor.shape) for tensor, part in zip(tensors, parts, strict=True)}
+    return _mapped(batch, lambda tensor: moved.get(id(tensor), tensor))
+
+
+def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """The same with a function of every tensor."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return dataclasses.replace(value, **{name: _mapped(getattr(value, name), function) for name in names})
+    if isinstance(value, tuple):
+        parts = [_mapped(part, function) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
 
 _compiles = False
 """The same for all threads, as PyTorch computes gradients in threads of its own."""

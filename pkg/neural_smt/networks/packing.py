@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.networks.device import CPU, uploaded
 from neural_smt.networks.softmax import Sample
 from neural_smt.vocabulary import EOS
 
@@ -114,7 +115,7 @@ def time_major(sequences: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return order, alive, (offsets_of(lengths)[order] + steps)[alive]
 
 
-def pack(sequences: Ragged, device: torch.device) -> tuple[Packed, np.ndarray]:
+def pack(sequences: Ragged, device: torch.device = CPU) -> tuple[Packed, np.ndarray]:
     """Pack non-empty or empty sequences of ids, an end symbol added to each.
 
     Returns the packed sequences and int64 ``[B]``, the sequence that each row holds (equal lengths keep their order).
@@ -130,14 +131,13 @@ def pack(sequences: Ragged, device: torch.device) -> tuple[Packed, np.ndarray]:
         "previous": starts[steps[later] - 1] + rows[later],
         "last": starts[alive.sum(axis=0) - 1] + np.arange(len(order)),
     }
-    tensors = {name: torch.from_numpy(np.ascontiguousarray(array)).to(device) for name, array in arrays.items()}
-    return Packed(sizes=sizes.tolist(), **tensors), order
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    return uploaded(Packed(sizes=sizes.tolist(), **tensors), device), order
 
 
-def pack_pairs(source: Ragged, target: Ragged, device: torch.device) -> PairBatch:
+def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU) -> PairBatch:
     """Pack pair i = (source i, target i) of shortlist ids without end symbols."""
-    packed_source, source_order = pack(source, device)
-    packed_target, target_order = pack(target, device)
-    orders = np.argsort(source_order)[target_order], target_order
-    pairing, order = (torch.from_numpy(order).to(device) for order in orders)
-    return PairBatch(packed_source, packed_target, pairing, order)
+    packed_source, source_order = pack(source)
+    packed_target, target_order = pack(target)
+    pairing, order = map(torch.from_numpy, (np.argsort(source_order)[target_order], target_order))
+    return uploaded(PairBatch(packed_source, packed_target, pairing, order), device)

@@ -103,7 +103,7 @@ class AttentionTask(TextTask):
     def _pack(
         self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, allowed: np.ndarray | None = None
     ) -> Minibatch:
-        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), self.device, ids, allowed)
+        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), ids=ids, allowed=allowed)
         return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)
 
 

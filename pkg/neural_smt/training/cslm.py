@@ -36,7 +36,7 @@ class NgramTask(TextTask):
         """See ``TextTask``."""
         contexts, words = text.ngrams(rows)
         arrays = contexts.astype(np.int64), word_classes(words).astype(np.int64)
-        batch = NgramBatch(*(torch.from_numpy(array).to(self.device) for array in arrays))
+        batch = NgramBatch(*map(torch.from_numpy, arrays))
         return Minibatch(batch, len(rows), len(rows))
 
 

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.device import precision_context, repeatable
+from neural_smt.networks.device import precision_context, repeatable, uploaded
 from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
@@ -140,7 +140,6 @@ class TextTask:
 
     def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder):
         self.network, self.text, self.order = network, text, order
-        self.device = next(network.parameters()).device
         self.updates_per_epoch = order.updates_per_epoch
         self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, self.held_out_batch)]
 
@@ -150,7 +149,7 @@ class TextTask:
         return self.pack(self.text, rows[share], len(rows)) if len(rows[share]) else NOTHING
 
     def pack(self, text: Any, rows: np.ndarray, whole: int = 1) -> Minibatch:
-        """The examples at ``rows`` (int64, at least one) of a text, of a minibatch of so many."""
+        """The examples at ``rows`` (int64, at least one) of a text, of a minibatch of so many, on the CPU."""
         raise NotImplementedError
 
 
@@ -286,7 +285,8 @@ class Trainer:
         totals = [0.0] * len(batches)
         with torch.no_grad(), precision_context(self.device, self.settings.precision):
             for number in range(len(batches))[self.processes.share]:
-                totals[number] = self.network(batches[number].inputs).double().sum().item()
+                inputs = uploaded(batches[number].inputs, self.device)
+                totals[number] = self.network(inputs).double().sum().item()
         return math.exp(-sum(self.processes.total(*totals)) / sum(batch.words for batch in batches))
 
     def update(self) -> None:
@@ -298,7 +298,7 @@ class Trainer:
         cost = None
         if batch.examples:
             with precision_context(self.device, self.settings.precision):
-                cost = -self.network(batch.inputs).sum()
+                cost = -self.network(uploaded(batch.inputs, self.device)).sum()
             (cost / batch.divisor).backward()
         if self.processes.size > 1:
             sum_gradients(self.parameters)

@@ -20,7 +20,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import count_words, stream_texts
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
-from neural_smt.networks.device import precision_context
+from neural_smt.networks.device import precision_context, uploaded
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.primitives import CLASSES
@@ -82,9 +82,9 @@ BUFFER = 16
 
 
 def pack(network: RecurrentNetwork, text: JointText, chosen: np.ndarray) -> SentenceBatch:
-    """Sentences of a text as a batch on the network's device."""
-    part, device = text.take(chosen), network.recurrent.device
-    return pack_sentences(network.config, network.classes, part.sentences, device, part.rows, part.table)
+    """Sentences of a text as a batch on the CPU."""
+    part = text.take(chosen)
+    return pack_sentences(network.config, network.classes, part.sentences, part.rows, part.table)
 
 
 class RecurrentTask(TextTask):
@@ -109,7 +109,7 @@ def token_scores(network: RecurrentNetwork, text: JointText, precision: str) -> 
             lengths = text.sentences.lengths[chosen] + 1
             # tokens are numbered within the batch, sentence by sentence
             places = np.arange(lengths.sum()) + np.repeat(starts[chosen] - (np.cumsum(lengths) - lengths), lengths)
-            scores[places[batch.tokens]] = network(batch).double().cpu().numpy()
+            scores[places[batch.tokens]] = network(uploaded(batch, network.recurrent.device)).double().cpu().numpy()
     return scores
 
 

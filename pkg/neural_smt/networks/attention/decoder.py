@@ -213,10 +213,11 @@ def _moved(here: slice, count: int, offset: int) -> tuple[slice, slice]:
 def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Tensor:
     """sum_t alpha_t^T d_c_t of every row: ``[B, L, 2H]``, in one product over the steps."""
     steps, rows = len(sizes), sizes[0]
-    alive = torch.arange(rows, device=alphas.device) < torch.tensor(sizes, device=alphas.device)[:, None]
-    padded = [part.new_zeros(steps, rows, part.shape[1]) for part in (alphas, d_contexts)]
-    for target, part in zip(padded, (alphas, d_contexts), strict=True):
-        target[alive] = part
+    places = torch.cat([torch.arange(step * rows, step * rows + size) for step, size in enumerate(sizes)])
+    padded = [part.new_zeros(steps * rows, part.shape[1]) for part in (alphas, d_contexts)]
+    places = places.to(alphas.device)
+    for number, part in enumerate((alphas, d_contexts)):
+        padded[number] = padded[number].index_copy_(0, places, part).view(steps, rows, -1)
     return torch.bmm(padded[0].permute(1, 2, 0), padded[1].permute(1, 0, 2))
 
 

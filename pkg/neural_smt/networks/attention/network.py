@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode
-from neural_smt.networks.device import Linear, linear, product
+from neural_smt.networks.device import CPU, Linear, linear, product, uploaded
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork
 from neural_smt.networks.packing import UNMASKED, Masks, Packed, PairBatch, pack, pack_pairs
@@ -32,15 +32,15 @@ class SourceLayout:
     @classmethod
     def of(cls, source: Packed, pairing: Tensor | None = None) -> "SourceLayout":
         """Of packed sentences; pairing: int64, the row of ``source`` that each row shall hold (as they are if None)."""
-        device, sizes = source.words.device, torch.tensor(source.sizes)
+        sizes = torch.tensor(source.sizes)
         starts = torch.cumsum(sizes, 0) - sizes
         alive = torch.arange(source.sizes[0]) < sizes[:, None]
         lengths, (steps, rows) = alive.sum(0), alive.nonzero(as_tuple=True)
         mirror = starts[lengths[rows] - 1 - steps] + rows
-        chosen = torch.arange(source.sizes[0]) if pairing is None else pairing.cpu()
+        chosen = torch.arange(source.sizes[0]) if pairing is None else pairing
         padding = torch.arange(len(sizes)) >= lengths[chosen, None]
         positions = (starts + chosen[:, None]).masked_fill(padding, 0)
-        return cls(*(tensor.to(device) for tensor in (mirror, positions, padding)))
+        return cls(mirror, positions, padding)
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class AttentionBatch:
 
 def pack_sentences(source: Ragged, device: torch.device) -> tuple[Packed, SourceLayout, np.ndarray]:
     """Source sentences alone (to translate): packed, their layout, and int64 ``[B]``, the sentence in each row."""
-    packed, order = pack(source, device)
-    return packed, SourceLayout.of(packed), order
+    packed, order = pack(source)
+    return *uploaded((packed, SourceLayout.of(packed)), device), order
 
 
 def pack_batch(
     source: Ragged,
     target: Ragged,
-    device: torch.device,
+    device: torch.device = CPU,
     ids: np.ndarray | None = None,
     allowed: np.ndarray | None = None,
 ) -> AttentionBatch:
@@ -86,26 +86,25 @@ def pack_batch(
     ids: int ``[n]``, distinct and rising, the words to predict from, UNK and EOS among them; None: all target words;
     allowed: bool ``[pairs, n]``, those of each pair alone (``membership``), None: all of ``ids``.
     """
-    pairs = pack_pairs(source, target, device)
+    pairs = pack_pairs(source, target)
     layout = SourceLayout.of(pairs.source, pairs.pairing)
-    return AttentionBatch(pairs, layout, None if ids is None else _vocabulary(pairs, ids, allowed))
+    return uploaded(AttentionBatch(pairs, layout, None if ids is None else _vocabulary(pairs, ids, allowed)), device)
 
 
 def _vocabulary(pairs: PairBatch, ids: np.ndarray, allowed: np.ndarray | None) -> BatchVocabulary:
     if not np.isin((UNK, EOS), ids).all():
         raise ValueError("the unknown word and the end symbol must be among the words to predict from")
-    device = pairs.order.device
     if allowed is not None:
-        allowed = allowed[pairs.order.cpu().numpy()]
-    wanted = pairs.target.words.cpu().numpy()
+        allowed = allowed[pairs.order.numpy()]
+    wanted = pairs.target.words.numpy()
     places = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     found = ids[places] == wanted
     if allowed is not None:
-        found &= allowed[pairs.target.rows.cpu().numpy(), places]
+        found &= allowed[pairs.target.rows.numpy(), places]
     # UNK is the smallest id, so it stands first.
     arrays = ids.astype(np.int64), np.where(found, places, 0)
-    known, places_of = (torch.from_numpy(array).to(device) for array in arrays)
-    return BatchVocabulary(known, places_of, None if allowed is None else torch.from_numpy(allowed).to(device))
+    known, places_of = map(torch.from_numpy, arrays)
+    return BatchVocabulary(known, places_of, None if allowed is None else torch.from_numpy(allowed))
 
 
 def membership(ids: np.ndarray, own: Ragged, common: np.ndarray) -> np.ndarray:

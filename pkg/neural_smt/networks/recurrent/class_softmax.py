@@ -52,9 +52,7 @@ class SoftmaxTargets(NamedTuple):
     word_places: Tensor
 
     @classmethod
-    def of(
-        cls, config: RecurrentConfig, classes: WordClasses, words: np.ndarray, device: torch.device
-    ) -> "SoftmaxTargets":
+    def of(cls, config: RecurrentConfig, classes: WordClasses, words: np.ndarray) -> "SoftmaxTargets":
         """words: int32 ``[N, >= direct_order]``, the word of each token and those before it, latest first."""
         numbers, spans = classes.class_of_word[words[:, 0]], np.diff(classes.offsets)
         within = classes.unit_of_word[words[:, 0]] - classes.offsets[numbers]
@@ -66,9 +64,8 @@ class SoftmaxTargets(NamedTuple):
         columns = starts, stops, classes.offsets[found], classes.offsets[found + 1], sizes[:-1]
         groups = [ClassGroup(*row) for row in np.stack(columns, axis=1).tolist()]
         places = feature_places(config, classes, numbers, np.ascontiguousarray(words[:, 1 : config.direct_order]))
-        arrays = numbers.astype(np.int64), within, order, *places
-        on_device = [torch.from_numpy(array).to(device) for array in arrays]
-        return cls(on_device[0], on_device[1], on_device[2], groups, int(sizes[-1]), on_device[3], on_device[4])
+        chosen, inside, by_class, *begins = map(torch.from_numpy, (numbers.astype(np.int64), within, order, *places))
+        return cls(chosen, inside, by_class, groups, int(sizes[-1]), *begins)
 
 
 def feature_places(

@@ -36,14 +36,13 @@ def pack_sentences(
     config: RecurrentConfig,
     classes: WordClasses,
     sentences: Ragged,
-    device: torch.device,
     rows: np.ndarray | None = None,
     table: Tensor | None = None,
 ) -> SentenceBatch:
-    """Pack int32 sentences of word ids without boundaries.
+    """Pack int32 sentences of word ids without boundaries, on the CPU.
 
     rows: int ``[tokens, slots]``, the rows of the table of inputs that make up f of each token, sentence by sentence;
-    table: float ``[R, dimensions]`` on ``device``, or None where the network learns it.
+    table: float ``[R, dimensions]``, or None where the network learns it; its vectors stay where it is.
     """
     if (rows is not None) != (config.inputs > 0):
         raise ValueError("rows of inputs are for models with auxiliary input, and these need them")
@@ -53,11 +52,11 @@ def pack_sentences(
     words = np.where(back <= step[:, None], close(sentences)[np.maximum(tokens[:, None] - back, 0)], np.int32(BOS))
     inputs = None
     if rows is not None:
-        inputs = torch.from_numpy(rows[tokens].astype(np.int64)).to(device)
+        inputs = torch.from_numpy(rows[tokens].astype(np.int64))
         if table is not None:
             inputs = table[inputs].flatten(1)
-    reads = torch.from_numpy(words[:, 1].astype(np.int64)).to(device)
-    targets = SoftmaxTargets.of(config, classes, words, device)
+    reads = torch.from_numpy(words[:, 1].astype(np.int64))
+    targets = SoftmaxTargets.of(config, classes, words)
     return SentenceBatch(reads, alive.sum(axis=1).tolist(), targets, inputs, tokens)
 
 
