@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from functools import reduce
 from operator import or_
@@ -71,15 +71,10 @@ def test_an_update_costs_what_is_recorded(name: str, tmp_path: Path, simulation:
     with patch.object(Trainer, "update", counting):
         train_network(**arguments(kind, inputs, tmp_path, **settings) | {"device": "cuda"})
     # the first updates make what later ones find made
-    found = {part: _largest([later[part] for later in updates[2:]]) for part in updates[0]}
+    found = {part: reduce(or_, [later[part] for later in updates[2:]]) for part in updates[0]}
     counts = {part: max(later[part].total() for later in updates[2:]) for part in ("launches", "uploads")}
     by_place = {part: dict(found[part]) for part in ("waits", "unaligned")}
     assert counts | by_place == {part: budget[part] for part in (*counts, *by_place)}, found["launches"].most_common(20)
-
-
-def _largest(updates: Sequence[Counter[str]]) -> Counter[str]:
-    """The most of each place in an update."""
-    return reduce(or_, updates)
 
 
 def test_planted_faults_are_found(simulation: Any) -> None:

@@ -33,17 +33,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("folders", ["networks decoding rescoring", "training", "device"])
 def test_gpu_tests_pass_on_a_simulated_device(folders: str, guard: Path, repository: Path, tmp_path: Path) -> None:
     paths = [str(repository / "tests" / folder) for folder in folders.split()]
-    options = [
-        "-m",
-        "gpu",
-        "-n",
-        "0",
-        "-p",
-        "simulated_cuda",
-        "-p",
-        "no:cacheprovider",
-        f"--junitxml={tmp_path / 'found'}",
-    ]
+    options = ["-mgpu", "-n0", "-psimulated_cuda", "-pno:cacheprovider", f"--junitxml={tmp_path / 'found'}"]
     environment = os.environ | {"SIMULATED_CUDA": str(guard)}
     environment["PYTHONPATH"] = os.pathsep.join([str(repository / "pkg"), str(HERE)])
     command = [sys.executable, "-m", "pytest", *options, *paths]

@@ -141,8 +141,11 @@ class ReportFiles(Layout):
         """What the curve of training is made from: the baseline, without anything, and systems -> the network of each
         and its files.
         """
-        networks = {name: next(iter(self.networks_of(name))) for name in self.config["report"]["training_curve"]}
-        found = {name: {"network": network} | self.trained(network) for name, network in networks.items()}
+        found = {}
+        for name in self.config["report"]["training_curve"]:
+            (network,) = self.networks_of(name)
+            trained = self.trained(network)
+            found[name] = {"network": network, "curve": trained["curve"], "keep": trained["keep"]}
         return {self.config["evaluation"]["baseline"]: {}} | found if found else {}
 
     @property

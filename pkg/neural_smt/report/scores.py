@@ -1,7 +1,7 @@
 """BLEU of systems over tuning runs: read from the evaluation's files, as tables and as a figure."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from neural_smt.io.files import read_object
 from neural_smt.io.plots import BLUE, COLOURS, GREY, RED, clean, drawing
 from neural_smt.io.records import FILE
 from neural_smt.io.streams import stream_lines
-from neural_smt.io.tables import formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
+from neural_smt.io.tables import Column, formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
 from neural_smt.report.networks import read_training
 from neural_smt.report.pages import read_columns, render, write_page
 
@@ -143,9 +143,9 @@ def write_table(
     systems are built from, or of how long their network was trained, arguments of ``read_facts``, of ``read_effort``,
     for each system in it.
     """
-    facts, columns = None, DATA if data else TRAINING
-    if described := data or training:
-        read = read_facts if data else read_effort
+    facts, described, about = None, data or training or {}, "data" if data else "training" if training else ""
+    if about:
+        columns, read = DESCRIPTIONS[about]
         facts = rounded(pd.DataFrame({system: read(**files) for system, files in described.items()}).T, columns)
         scores = {system: scores[system] for system in described}
     names = dict.fromkeys(("system", "control"), labels or {})
@@ -153,9 +153,8 @@ def write_table(
     write_frame(csv_output, found)
     wide = shown(found)
     wide["System"] += [f" {OURS}" if system in (ours or ()) else "" for system in scores]
-    if described:
+    if about:
         wide = pd.concat([wide.iloc[:, :1], readable(found, columns), wide.iloc[:, 1:]], axis=1)
-    template = "data.md" if data else "training.md" if training else "table1.md"
     values = {
         "title": title,
         "table": markdown(wide),
@@ -163,7 +162,7 @@ def write_table(
         "ours": OURS if ours else "",
         "result": result(found[[system not in (oracles or ()) for system in scores]].reset_index(drop=True)),
     }
-    write_page(markdown_output, template, **values)
+    write_page(markdown_output, f"{about or 'table1'}.md", **values)
 
 
 def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> dict[str, str | int | float]:
@@ -184,13 +183,20 @@ def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> d
     }
 
 
-def read_effort(network: str = "", model: str = "", curve: str = "", keep: str = "last") -> dict[str, Any]:
+def read_effort(network: str = "", curve: str = "", keep: str = "last") -> dict[str, Any]:
     """The columns of ``TRAINING`` for one system; nothing for a system without a network.
 
-    network: its name; model: its folder, which is not read; curve, keep: as in ``read_training``.
+    network: its name; curve, keep: as in ``read_training``.
     """
     seen = read_training(curve, keep) if network else {}
-    return {"network": network} | {name: seen.get(name) for name in ("examples", "epochs", "perplexity")}
+    return {"network": network} | {name: seen.get(name) for name in list(TRAINING)[1:]}
+
+
+DESCRIPTIONS: dict[str, tuple[dict[str, Column], Callable[..., dict[str, Any]]]] = {
+    "data": (DATA, read_facts),
+    "training": (TRAINING, read_effort),
+}
+"""What a table of systems may say of each between its name and its scores: the columns, and what reads them."""
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:

@@ -38,7 +38,7 @@ class NoiseSource:
             return None
         random = np.random.default_rng([self.seed, update, 1])
         left = random.random((whole, 2 * self.embedding + self.maxout), dtype=np.float32)[share] >= self.dropout
-        masks = torch.from_numpy(left.astype(np.float32) / np.float32(1 - self.dropout)).to(batch.order.device)
+        masks = torch.from_numpy(left.astype(np.float32) / np.float32(1 - self.dropout))
         pair_of_source = torch.empty_like(batch.order)
         pair_of_source[batch.pairing] = batch.order
         source, target, readout = masks.split((self.embedding, self.embedding, self.maxout), 1)

@@ -61,5 +61,5 @@ class WordSampler:
         ids = np.sort(np.concatenate((own, random.permutation(others)[:kept])))
         drawn_chance = -np.expm1(self.draws * self._absent[1][ids]) * kept / max(len(others), 1)
         chances = torch.from_numpy(-np.expm1(len(words) * self._absent[0][ids] + np.log1p(-drawn_chance)))
-        known = torch.from_numpy(ids.astype(np.int64)).to(positions.device)
-        return Sample(known, torch.searchsorted(known, positions), chances.to(positions.device, torch.float32))
+        known = torch.from_numpy(ids.astype(np.int64))
+        return Sample(known, torch.searchsorted(known, positions), chances.float())

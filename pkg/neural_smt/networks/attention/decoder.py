@@ -214,11 +214,12 @@ def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Te
     """sum_t alpha_t^T d_c_t of every row: ``[B, L, 2H]``, in one product over the steps."""
     steps, rows = len(sizes), sizes[0]
     places = torch.cat([torch.arange(step * rows, step * rows + size) for step, size in enumerate(sizes)])
-    padded = [part.new_zeros(steps * rows, part.shape[1]) for part in (alphas, d_contexts)]
     places = places.to(alphas.device)
-    for number, part in enumerate((alphas, d_contexts)):
-        padded[number] = padded[number].index_copy_(0, places, part).view(steps, rows, -1)
-    return torch.bmm(padded[0].permute(1, 2, 0), padded[1].permute(1, 0, 2))
+    weights, gradients = (
+        part.new_zeros(steps * rows, part.shape[1]).index_copy_(0, places, part).view(steps, rows, -1)
+        for part in (alphas, d_contexts)
+    )
+    return torch.bmm(weights.permute(1, 2, 0), gradients.permute(1, 0, 2))
 
 
 TILE = 1 << 18
