@@ -149,11 +149,16 @@ def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     named = None if kwargs.get("device") is None else torch.device(kwargs["device"]).type
     there = bool(ours) if named is None else named == "cuda"
     if func.namespace == "aten":
-        _count(func, name, where, args, tensors, there)
+        _count(func, name, where, args, kwargs, tensors, there)
     given = {key: mapped(held, value) for key, value in kwargs.items()} | ({} if named is None else {"device": "cpu"})
     if given.get("pin_memory"):
         given["pin_memory"] = False
-    result = func(*mapped(held, args), **given)
+    if func is torch.ops.aten.mm.dtype:
+        # what CUDA alone has
+        left, right, wide = mapped(held, args)
+        result = left.to(wide) @ right.to(wide)
+    else:
+        result = func(*mapped(held, args), **given)
 
     def back(value: Any) -> Any:
         if not isinstance(value, Tensor) or isinstance(value, DeviceTensor):
@@ -166,7 +171,9 @@ def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return mapped(back, result)
 
 
-def _count(func: Any, name: str, where: str, args: tuple, tensors: list[Tensor], there: bool) -> None:
+def _count(
+    func: Any, name: str, where: str, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor], there: bool
+) -> None:
     ours = [isinstance(tensor, DeviceTensor) for tensor in tensors]
     if name in ("_to_copy", "copy_", "_copy_from"):
         target, source = (there, ours[0]) if name == "_to_copy" else (ours[0], ours[1])
@@ -181,7 +188,7 @@ def _count(func: Any, name: str, where: str, args: tuple, tensors: list[Tensor],
             others = [tensor for tensor in others if all(tensor is not index for index in indices)]
         if others:
             raise Mixed(f"{name} takes tensors of the CPU and of the device at {where}")
-        sizes_unknown = name == "repeat_interleave" and len(tensors) == 1
+        sizes_unknown = name == "repeat_interleave" and len(tensors) == 1 and kwargs.get("output_size") is None
         counted.waits[where] += name in WAITS or sizes_unknown
     if there and not func.is_view and name not in NO_LAUNCH:
         counted.launches[where] += 1

@@ -1,10 +1,15 @@
-"""Matrix products by oneDNN: those of PyTorch, whatever the layout of the factors, and their gradients."""
+"""Matrix products by oneDNN: those of PyTorch, whatever the layout of the factors, and their gradients; what rounding
+their factors does to probabilities."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from neural_smt.networks.device import MULTIPLE, affine, linear, product
+from neural_smt.networks.device import MULTIPLE, affine, linear, product, uploaded
+from neural_smt.networks.recurrent.class_softmax import SoftmaxTargets, pairwise_log_probabilities
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.softmax import word_log_probabilities
 
 
 def laid_out(layout: str, rows: int, columns: int) -> Tensor:
@@ -58,3 +63,46 @@ def test_a_layer_whose_inputs_need_no_gradient() -> None:
     assert weight.grad is not None
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert linear(torch.randn(3, 6), weight).dtype == torch.bfloat16
+
+
+DEVICES = "cpu", pytest.param("cuda", marks=pytest.mark.gpu)
+HALF = torch.bfloat16
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("words", [60, 61])
+def test_rounded_factors_leave_probabilities_that_add_up_to_one(device: str, words: int) -> None:
+    """Of logits as large as those of a trained network; gradients too are those of the rounded factors."""
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    factors = [torch.randn(1, 24) * 3, torch.randn(words, 24) * 2, torch.randn(words)]
+    results = []
+    for place, dtype in ((device, HALF), ("cpu", torch.float32)):
+        parts = factors if dtype == HALF else [part.to(HALF).float() for part in factors[:2]] + factors[2:]
+        leaves = [part.to(place).detach().requires_grad_() for part in parts]
+        everything = torch.arange(words, device=place)
+        scores = word_log_probabilities(leaves[0].expand(words, -1), *leaves[1:], everything, dtype)
+        scores[:7].sum().backward()
+        results.append([scores.detach().cpu(), *(leaf.grad.cpu() for leaf in leaves)])
+    (found, *gradients), (exact, *expected) = results
+    assert found.double().exp().sum().item() == pytest.approx(1, abs=1e-5)
+    torch.testing.assert_close(found, exact, rtol=1e-5, atol=1e-5)
+    for own, other in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=0.02, atol=0.05)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_rounded_classes_leave_probabilities_that_add_up_to_one(device: str) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    offsets = np.array([0, 4, 5, 19])
+    classes = WordClasses(np.array([0, *range(2, 20)], dtype=np.int32), offsets)
+    config = RecurrentConfig(20, 3, 8, 0, 0, 0, 128, 2)
+    known = (torch.randn(1, 8) * 3).expand(19, -1)
+    outputs = [torch.randn(3, 8) * 3, torch.randn(19, 8) * 3, torch.randn(128), torch.from_numpy(offsets)]
+    targets = SoftmaxTargets.of(config, classes, np.stack([classes.units, np.full(19, 2)], axis=1).astype(np.int32))
+    with torch.autocast(device, dtype=HALF):
+        parts = [part.to(device) for part in (known, *outputs)]
+        scores = pairwise_log_probabilities(*parts, uploaded(targets, torch.device(device)))
+    assert scores.dtype == torch.float32
+    assert scores.double().exp().sum().item() == pytest.approx(1, abs=1e-5)

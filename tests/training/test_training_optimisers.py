@@ -33,10 +33,10 @@ def test_dense_steps_are_those_of_torch_and_do_not_depend_on_the_tiles(monkeypat
             assert torch.equal(found, results[0][name])
 
 
-@pytest.mark.parametrize(("shape", "whole_at"), [((20, 4), 30), ((20,), None)])
+@pytest.mark.parametrize(("shape", "whole_at"), [((20, 4), 30), ((20, 4), 0), ((20,), None)])
 def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | None) -> None:
-    """Rows that are rarely seen, a dense gradient in between (as after a non-finite norm) or none: then rows that are
-    never seen keep their bits, and those of their averages.
+    """Rows that are rarely seen, a dense gradient in between (as after a non-finite norm), at first, or none: then rows
+    that are never seen keep their bits, and those of their averages.
     """
     torch.manual_seed(1)
     sparse = nn.Parameter(torch.randn(shape, dtype=torch.float64))
@@ -62,7 +62,7 @@ def test_steps_of_adam_are_those_of_torch_for_rows_that_are_seen() -> None:
     theirs, dense, rows = (nn.Parameter(first.clone()) for _ in range(3))
     reference = torch.optim.Adam([theirs], lr=0.01)
     network = nn.Module()
-    network.w = dense
+    network.w, network.tables = dense, ()
     whole = optimiser_of(network, Settings({"optimiser": "adam", "rate": 0.01, "clip": 1e9}))
     by_rows = Adam({"w": rows}, 1e-8, rate=0.01)
     for update in range(40):

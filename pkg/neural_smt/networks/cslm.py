@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
-from neural_smt.networks.device import Linear, linear, pack, precision_context
+from neural_smt.networks.device import Linear, linear, pack, precision_context, table_rows
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers
@@ -77,7 +77,7 @@ class CslmNetwork(SavedNetwork, nn.Module):
     Weights start uniformly within ``initial_range`` of 0 (section 4.1.2), biases, which the paper does not name, at 0.
     """
 
-    Config = CslmConfig
+    Config, tables = CslmConfig, ("projection",)
 
     def __init__(self, config: CslmConfig, seed: int = 0):
         super().__init__()
@@ -100,7 +100,7 @@ class CslmNetwork(SavedNetwork, nn.Module):
 
     def forward(self, batch: NgramBatch) -> Tensor:
         """Natural log p(class | context) of every n-gram: ``[N]``."""
-        projected = nn.functional.embedding(batch.contexts, self.projection, sparse=True)
+        projected = table_rows(self.projection, batch.contexts)
         sums = self.first(projected.flatten(1))
         second = self.before_softmax(sums.relu())
         return word_log_probabilities(second, self.output.weight, self.output.bias, batch.classes, sums.dtype)

@@ -60,9 +60,12 @@ def check_values(config: Any) -> None:
 
 
 class SavedNetwork:
-    """What a network (a ``torch.nn.Module`` besides) needs to be saved in a folder. config: what it was made of."""
+    """What a network (a ``torch.nn.Module`` besides) needs to be saved in a folder, and to be trained. config: what it
+    was made of; tables: names of parameters of which only rows that a batch needs have a gradient (``table_rows``).
+    """
 
     Config: ClassVar[type[NetworkConfig]]
+    tables: ClassVar[tuple[str, ...]]
     config: Any
 
     def other_tensors(self) -> "dict[str, torch.Tensor]":

@@ -6,14 +6,14 @@ backward pass collects the gradient of each recurrent matrix in one product over
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.device import Linear, affine, compilable, linear, product
+from neural_smt.networks.device import Linear, affine, compilable, linear, product, table_rows
 
 
 class GatedUnit(nn.Module):
@@ -106,11 +106,11 @@ def retreat(
     d_inputs, d_products, d_state = written
     hidden = state.shape[1]
     update, reset = gates[:, :hidden], gates[:, hidden:]
+    d_candidate, d_gate, d_other = d_inputs.split(hidden, 1)
     d_update = d_new * update
-    d_candidate = torch.ops.aten.tanh_backward(d_update, candidate)
+    torch.ops.aten.tanh_backward.grad_input(d_update, candidate, grad_input=d_candidate)
     d_old = d_new - d_update
-    d_inputs[:, :hidden] = d_candidate
-    d_inputs[:, hidden : 2 * hidden] = torch.ops.aten.sigmoid_backward(d_new.mul_(candidate - state), update)
+    torch.ops.aten.sigmoid_backward.grad_input(d_new.mul_(candidate - state), update, grad_input=d_gate)
     if d_products is not None:
         torch.mul(d_candidate, reset, out=d_products)
         d_reset = d_candidate * products
@@ -119,8 +119,8 @@ def retreat(
         d_product = product(d_candidate, candidate_weight, dtype)
         d_reset = d_product * state
         d_old.addcmul_(d_product, reset)
-    d_inputs[:, 2 * hidden :] = torch.ops.aten.sigmoid_backward(d_reset, reset)
-    d_state.copy_(d_old.add_(product(d_inputs[:, hidden:], gates_weight, dtype)))
+    torch.ops.aten.sigmoid_backward.grad_input(d_reset, reset, grad_input=d_other)
+    torch.add(d_old, product(d_inputs[:, hidden:], gates_weight, dtype), out=d_state)
 
 
 class _Recurrence(torch.autograd.Function):
@@ -134,7 +134,9 @@ class _Recurrence(torch.autograd.Function):
         gates_weight, candidate_weight, gated, sizes = rest
         plain, total, hidden = gates_weight is None, sum(sizes), initial.shape[1]
         states, previous, *others = (initial.new_empty(total, hidden) for _ in range(2 if plain else 4))
-        weights = gates_weight, candidate_weight
+        # rounded once for all steps
+        given = gates_weight, candidate_weight
+        weights: list[Any] = [None if weight is None else weight.to(inputs.dtype) for weight in given]
         products, candidates = others or (previous, states)
         gates = None if plain else initial.new_empty(total, 2 * hidden)
         state, start = initial, 0
@@ -142,7 +144,7 @@ class _Recurrence(torch.autograd.Function):
             here = slice(start, start + size)
             previous[here] = state[:size]
             if gates is None:
-                affine(inputs[here], state[:size], candidate_weight, out=states[here]).tanh_()
+                affine(inputs[here], state[:size], weights[1], out=states[here]).tanh_()
             else:
                 context = None if gated is None else gated[:size]
                 written = gates[here], products[here], candidates[here], states[here]
@@ -197,7 +199,7 @@ def orthogonal(random: np.random.Generator, parameter: Tensor) -> np.ndarray:
 
 
 class Embedding(nn.Module):
-    """A vector per word plus one learned bias; the gradient of the vectors is sparse."""
+    """A vector per word plus one learned bias; the gradient of the vectors is that of ``table_rows``."""
 
     def __init__(self, words: int, dimensions: int):
         super().__init__()
@@ -206,7 +208,7 @@ class Embedding(nn.Module):
 
     def forward(self, words: Tensor, mask: Tensor | None = None) -> Tensor:
         """``[N]`` ids -> ``[N, dimensions]``, multiplied by a mask of that shape."""
-        vectors = nn.functional.embedding(words, self.weight, sparse=True) + self.bias
+        vectors = table_rows(self.weight, words) + self.bias
         return vectors if mask is None else vectors * mask
 
 
@@ -216,6 +218,13 @@ class MaxoutNetwork(nn.Module):
     ``H`` hidden units, ``E`` embedding dimensions, ``M`` maxout units of two pieces each, rank ``R``, as the
     configuration names them.
     """
+
+    tables: ClassVar[tuple[str, ...]] = (
+        "source_embedding.weight",
+        "target_embedding.weight",
+        "output.weight",
+        "output.bias",
+    )
 
     def __init__(self, config: Any):
         super().__init__()

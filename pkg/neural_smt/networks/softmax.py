@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel, leaf
-from neural_smt.networks.device import MULTIPLE, PackedLayer, affine, product
+from neural_smt.networks.device import MULTIPLE, PackedLayer, affine, product, table_rows
 from neural_smt.networks.primitives import ANY_ORDER, exponential
 
 BLOCK = 4096
@@ -91,6 +91,11 @@ class _WordLogProbabilities(torch.autograd.Function):
         dtype, chances = rest
         if chances is not None:
             bias = bias - chances.log()
+        ctx.words, ctx.dtype = len(weight), dtype
+        if further := _missing(weight, len(weight)):
+            # words of probability 0
+            weight = nn.functional.pad(weight, (0, 0, 0, further))
+            bias = nn.functional.pad(bias, (0, further), value=-torch.inf)
         missing = -len(inner) % MULTIPLE if _in_one_pass(inner) else 0
         # as many rows as other batches have, of which the last count nothing
         exponentials = inner.new_empty(len(inner) + missing, len(weight))
@@ -117,7 +122,6 @@ class _WordLogProbabilities(torch.autograd.Function):
             normalisers += (once - sampled)[:, 0]
             chosen += chances.log()[words]
         ctx.save_for_backward(inner, weight, words, exponentials, normalisers)
-        ctx.dtype = dtype
         return chosen - normalisers.log()
 
     @staticmethod
@@ -128,10 +132,17 @@ class _WordLogProbabilities(torch.autograd.Function):
         d_inner = product(exponentials, weight, ctx.dtype)[: len(inner)].mul_(-share)
         d_inner.addcmul_(weight[words], d_output[:, None])
         scaled = torch.cat((inner, torch.ones_like(share)), 1)
-        filled = nn.functional.pad(scaled * -share, (0, 0, 0, len(exponentials) - len(inner)))
-        d_weight = product(exponentials.t(), filled, ctx.dtype)
+        width = scaled.shape[1]
+        missing = _missing(scaled, width), len(exponentials) - len(inner)
+        filled = nn.functional.pad(scaled * -share, (0, missing[0], 0, missing[1]))
+        d_weight = product(exponentials.t(), filled, ctx.dtype)[: ctx.words, :width]
         d_weight.index_add_(0, words, scaled * d_output[:, None])
         return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None, None
+
+
+def _missing(tensor: Tensor, length: int) -> int:
+    """To a multiple of 8 on a GPU, whose fast products want rows of a multiple of 16 bytes."""
+    return -length % 8 if tensor.is_cuda else 0
 
 
 def _in_one_pass(logits: Tensor) -> bool:
@@ -177,7 +188,7 @@ class OutputLayer(nn.Module):
     """The output layer of ``V`` target words: weight ``[V, R]``, bias ``[V]``.
 
     What is asked of a few words costs time and memory in proportion to these, not to ``V``: their rows are gathered,
-    and the gradients of both parameters are sparse. Of all words they are dense.
+    and the gradients of both parameters are those of ``table_rows``. Of all words they are dense.
     """
 
     def __init__(self, rank: int, words: int):
@@ -189,8 +200,7 @@ class OutputLayer(nn.Module):
         """Weight ``[n, R]`` and bias ``[n]`` of the words ``ids`` (int64 ``[n]``), or of all."""
         if ids is None:
             return self.weight, self.bias
-        weight = nn.functional.embedding(ids, self.weight, sparse=True)
-        return weight, torch.gather(self.bias, 0, ids, sparse_grad=True)
+        return table_rows(self.weight, ids), table_rows(self.bias, ids)
 
     def scores(
         self, inner: Tensor, ids: Tensor | None, places: Tensor, dtype: torch.dtype, chances: Tensor | None = None,

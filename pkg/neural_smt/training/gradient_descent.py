@@ -5,6 +5,7 @@ a few hundred thousand of millions. These are summed where they belong without s
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +21,15 @@ EPSILON = 1e-6
 class GradientDescent:
     """w <- w - rate (g + l2 w), or with ``adaptive``  G <- G + g^2;  w <- w - rate g / (sqrt(G) + eps) - rate l2 w.
 
-    Weights that a sparse gradient leaves out stay as they are, without decay too. ``rate`` may be changed at any time.
+    Weights that a sparse gradient leaves out stay as they are, without decay too, and so do those of ``tables``, names
+    of parameters, whose dense gradient is 0 (``table_rows``). ``rate`` may be changed at any time.
     """
 
-    def __init__(self, parameters: dict[str, nn.Parameter], rate: float, l2: float = 0.0, adaptive: bool = False):
-        self.parameters, self.rate, self.l2 = parameters, rate, l2
+    def __init__(
+        self, parameters: dict[str, nn.Parameter], rate: float, l2: float = 0.0, adaptive: bool = False,
+        tables: Collection[str] = (),
+    ):  # fmt: skip
+        self.parameters, self.rate, self.l2, self.tables = parameters, rate, l2, tables
         self.squares = {name: torch.zeros_like(p) for name, p in parameters.items()} if adaptive else {}
         # all zero between updates
         self._sums: dict[str, np.ndarray] = {}
@@ -51,7 +56,8 @@ class GradientDescent:
             arrays = (tensor.reshape(-1).numpy() for tensor in (parameter, squares, gradient))
             _step_all(*arrays, *numbers)
         elif not gradient.is_sparse:
-            parameter.sub_(self._change(parameter, gradient, squares))
+            decaying = parameter * (gradient != 0) if self.l2 and name in self.tables else parameter
+            parameter.sub_(self._change(decaying, gradient, squares))
         elif parameter.dim() == 1 and by_kernel:
             if name not in self._sums:
                 self._sums[name] = np.zeros(len(parameter), dtype=np.float32)
@@ -67,7 +73,7 @@ class GradientDescent:
                 squares[rows] = own
 
     def _change(self, parameter: Tensor, gradient: Tensor, squares: Tensor | None) -> Tensor:
-        """What to subtract; ``squares`` are updated in place."""
+        """What to subtract; parameter: what decays; ``squares`` are updated in place."""
         if squares is None:
             change = gradient * self.rate
         else:

@@ -236,6 +236,10 @@ class Trainer:
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
         self.processes = Processes.current()
+        # packed while a GPU is at work: the number of an update and its minibatch
+        self._ahead: tuple[int, Minibatch] = (-1, NOTHING)
+        # what updates have cost that is still on a GPU
+        self._pending = torch.zeros((), dtype=torch.float64, device=self.device)
         self.validate_every = self.settings.validate_every or self.task.updates_per_epoch
 
     def train(self) -> list[Record]:
@@ -291,28 +295,38 @@ class Trainer:
 
     def update(self) -> None:
         """One minibatch: cost, gradient, step."""
-        progress = self.progress
-        batch = self.task.minibatch(progress.updates, self.processes.share)
+        progress, number = self.progress, self.progress.updates
+        ready, batch = self._ahead
+        if ready != number:
+            batch = self.task.minibatch(number, self.processes.share)
         for parameter in self.parameters.values():
             parameter.grad = None
-        cost = None
         if batch.examples:
             with precision_context(self.device, self.settings.precision):
                 cost = -self.network(uploaded(batch.inputs, self.device)).sum()
             (cost / batch.divisor).backward()
+            self._pending += cost.detach()
         if self.processes.size > 1:
             sum_gradients(self.parameters)
+        if self.device.type != "cpu" and number + 1 < self.settings.updates:
+            self._ahead = number + 1, self.task.minibatch(number + 1, self.processes.share)
         if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
         progress.updates += 1
-        nats = 0.0 if cost is None else cost.item()
-        nats, examples, words = self.processes.total(nats, batch.examples, batch.words)
+        if self.device.type == "cpu":
+            self._settle()
+        examples, words = self.processes.total(batch.examples, batch.words)
         progress.examples += int(examples)
-        progress.cost += nats
         progress.words += int(words)
+
+    def _settle(self) -> None:
+        """Add to the progress what updates have cost since, in all processes."""
+        self.progress.cost += self.processes.total(self._pending.item())[0]
+        self._pending.zero_()
 
     def _validate(self) -> Record:
         """Add a record to the learning curve, log it, and remember the best weights."""
+        self._settle()
         progress = self.progress
         perplexity = self.perplexity()
         cost = progress.cost / max(progress.words, 1)
@@ -341,6 +355,7 @@ class Trainer:
         return 0 < self.settings.patience <= self.progress.stale
 
     def _save(self) -> None:
+        self._settle()
         if not self.processes.first:
             return
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}

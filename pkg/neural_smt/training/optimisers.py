@@ -8,9 +8,9 @@ Adam takes steps without gradient too, along the mean of earlier ones.)
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ TILE = 1 << 17
 class AveragingOptimiser:
     """Keeps two running averages of every weight, that start at 0; ``updates`` counts the steps taken.
 
-    clip: the largest L2 norm of a gradient (``update``); rows_only: see ``clipped_gradients``.
+    clip: the largest L2 norm of a gradient (``update``); rows_only, tables: see ``clipped_gradients``.
     """
 
     parameters: dict[str, nn.Parameter]
@@ -35,9 +35,12 @@ class AveragingOptimiser:
     clip: float = math.inf
     rows_only: bool = False
     updates: int = 0
+    tables: Collection[str] = ()
 
     names: ClassVar[tuple[str, str]]
     """Of the averages, in checkpoints."""
+    drifts: ClassVar[bool] = False
+    """Whether a gradient of 0 makes a step, along earlier ones."""
 
     def __post_init__(self) -> None:
         self.averages = tuple({key: torch.zeros_like(p) for key, p in self.parameters.items()} for _ in self.names)
@@ -54,7 +57,7 @@ class AveragingOptimiser:
 
     def update(self) -> float:
         """Take a step along the gradients that lie with the parameters, clipped; returns the norm they had."""
-        gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only)
+        gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only, self.tables)
         self.step(gradients)
         return norm
 
@@ -76,7 +79,11 @@ class AveragingOptimiser:
             else:
                 if name in self.seen:
                     self._catch_up(name, torch.arange(len(parameter), device=parameter.device))
-                dense.append((parameter, gradient, *averages))
+                if self.drifts and name in self.tables:
+                    (step,) = self._step([gradient], *([average] for average in averages))
+                    parameter.sub_(step * _rows_with_gradient(gradient))
+                else:
+                    dense.append((parameter, gradient, *averages))
         for parameters, *rest in _together(dense):
             torch._foreach_sub_(parameters, self._step(*rest))
         self.updates += 1
@@ -84,7 +91,9 @@ class AveragingOptimiser:
     def _catch_up(self, name: str, rows: Tensor) -> None:
         """Shrink the averages of ``rows`` of a parameter for the updates they missed."""
         if name not in self.seen:
-            self.seen[name] = torch.zeros(len(self.parameters[name]), dtype=torch.int64, device=rows.device)
+            # until now gradients were dense, or there were none
+            count = len(self.parameters[name])
+            self.seen[name] = torch.full((count,), self.updates, dtype=torch.int64, device=rows.device)
         seen = self.seen[name]
         for group, decay in zip(self.averages, self.decays(), strict=True):
             shrink = decay ** (self.updates - seen[rows]).to(group[name].dtype)
@@ -145,6 +154,7 @@ class Adam(AveragingOptimiser):
 
     rate: float = 0.001
     names = "means", "squares"
+    drifts = True
 
     def decays(self) -> tuple[float, float]:
         """See ``AveragingOptimiser``."""
@@ -164,9 +174,10 @@ class Adam(AveragingOptimiser):
         return steps
 
 
-def optimiser_of(network: nn.Module, settings: Settings, rows_only: bool = False) -> AveragingOptimiser:
+def optimiser_of(network: Any, settings: Settings, rows_only: bool = False) -> AveragingOptimiser:
     """That of ``settings.optimiser``, for the parameters of a network."""
-    parameters, how = dict(network.named_parameters()), {"clip": settings.clip, "rows_only": rows_only}
+    how = {"clip": settings.clip, "rows_only": rows_only, "tables": network.tables}
+    parameters = dict(network.named_parameters())
     if settings.optimiser == "adam":
         return Adam(parameters, ADAM_EPSILON, rate=settings.rate, **how)
     return AdaDelta(parameters, settings.epsilon, rho=settings.rho, **how)
@@ -195,28 +206,35 @@ def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
 
 @torch.no_grad()
 def clipped_gradients(
-    parameters: dict[str, nn.Parameter], limit: float, rows_only: bool = False
+    parameters: dict[str, nn.Parameter], limit: float, rows_only: bool = False, tables: Collection[str] = ()
 ) -> tuple[dict[str, Tensor], float]:
     """The gradients scaled down to a global L2 norm of at most ``limit``, and the norm they had.
 
     When that norm is not finite, every gradient is replaced by 0.1 times its parameter, as the released program does:
     weights shrink a little and training goes on. With ``rows_only`` a sparse gradient is so replaced in its own rows
-    alone. Sparse gradients come back coalesced; parameters without gradient (fixed ones) are left out.
+    alone, and that of ``tables`` in rows where it is not 0: names of parameters whose gradients are sparse, but for
+    those on a GPU (``table_rows``). Sparse gradients come back coalesced; parameters without gradient (fixed ones) are
+    left out.
     """
     found = {name: p.grad for name, p in parameters.items() if p.grad is not None}
     gradients = {name: g.coalesce() if g.is_sparse else g for name, g in found.items()}
     values = {name: g.values() if g.is_sparse else g for name, g in gradients.items()}
     norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(list(values.values())))).item()
     if not norm < float("inf"):
-        return {name: _shrinking(parameters[name], g, rows_only) for name, g in gradients.items()}, norm
+        return {n: _shrinking(parameters[n], g, rows_only, n in tables) for n, g in gradients.items()}, norm
     if norm > limit:
         torch._foreach_mul_(list(values.values()), limit / norm)
     return gradients, norm
 
 
-def _shrinking(parameter: Tensor, gradient: Tensor, rows_only: bool) -> Tensor:
+def _shrinking(parameter: Tensor, gradient: Tensor, rows_only: bool, table: bool) -> Tensor:
     """0.1 times the parameter, of the gradient's rows alone if they are asked for."""
-    if not (rows_only and gradient.is_sparse):
-        return 0.1 * parameter
-    gradient.values().copy_(0.1 * parameter[gradient.indices()[0]])
-    return gradient
+    if rows_only and gradient.is_sparse:
+        gradient.values().copy_(0.1 * parameter[gradient.indices()[0]])
+        return gradient
+    return 0.1 * parameter * (_rows_with_gradient(gradient) if rows_only and table else 1)
+
+
+def _rows_with_gradient(gradient: Tensor) -> Tensor:
+    """bool ``[V, 1, ...]``, of a dense gradient ``[V, ...]``."""
+    return (gradient != 0).view(len(gradient), -1).any(1).view(-1, *[1] * (gradient.dim() - 1))

@@ -269,7 +269,8 @@ def prepare(
     network.backpropagation = Backpropagation(settings.bptt, settings.clip)
     task = RecurrentTask(network, text, held_out, BatchOrder(text.lengths, settings.batch, seed, BUFFER))
     parameters = dict(network.named_parameters())
-    optimiser = GradientDescent(parameters, settings.rate, settings.l2, settings.optimiser == "adagrad")
+    adaptive = settings.optimiser == "adagrad"
+    optimiser = GradientDescent(parameters, settings.rate, settings.l2, adaptive, network.tables)
     sizes = text.tokens, held_out.tokens, words, len(classes)
     log.info("%d predictions to train on, %d held out, %d words in %d classes", *sizes)
 

@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from neural_smt.io.ragged import offsets_of
 from neural_smt.jit import kernel
+from neural_smt.networks.device import exact_linear
 from neural_smt.networks.primitives import ANY_ORDER, CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 
@@ -36,15 +37,16 @@ class ClassGroup(NamedTuple):
 class SoftmaxTargets(NamedTuple):
     """What the N tokens of a batch predict.
 
-    classes, within: int64 ``[N]``, the class of each token's word, and which of its words it is; by_class: int64
-    ``[N]``, tokens sorted by class, without those whose class has one word (they cost nothing); groups: those of a
-    class; logits: how many of words within their classes all tokens have together; class_places, word_places: int64
-    ``[N, direct_order]`` (nothing without direct features), where the features of each history length begin
-    (``direct_places``), -1 where there are none.
+    classes, within: int64 ``[N]``, the class of each token's word, and which of its words it is; pairs: how many there
+    are of a token and a word of its class; by_class: int64 ``[N]``, tokens sorted by class, without those whose class
+    has one word (they cost nothing); groups: those of a class; logits: ``pairs`` without those left out of
+    ``by_class``; class_places, word_places: int64 ``[N, direct_order]`` (nothing without direct features), where the
+    features of each history length begin (``direct_places``), -1 where there are none.
     """
 
     classes: Tensor
     within: Tensor
+    pairs: int
     by_class: Tensor
     groups: list[ClassGroup]
     logits: int
@@ -65,7 +67,7 @@ class SoftmaxTargets(NamedTuple):
         groups = [ClassGroup(*row) for row in np.stack(columns, axis=1).tolist()]
         places = feature_places(config, classes, numbers, np.ascontiguousarray(words[:, 1 : config.direct_order]))
         chosen, inside, by_class, *begins = map(torch.from_numpy, (numbers.astype(np.int64), within, order, *places))
-        return cls(chosen, inside, by_class, groups, int(sizes[-1]), *begins)
+        return cls(chosen, inside, int(spans[numbers].sum()), by_class, groups, int(sizes[-1]), *begins)
 
 
 def feature_places(
@@ -190,19 +192,20 @@ def pairwise_log_probabilities(
     known: Tensor, class_output: Tensor, word_output: Tensor, direct: Tensor, offsets: Tensor, targets: SoftmaxTargets
 ) -> Tensor:
     """``class_log_probabilities`` on any device and in any type."""
-    count, class_logits = len(class_output), (known @ class_output.t()).to(known.dtype)
-    for places in targets.class_places.t():
-        class_logits = class_logits + _direct(direct, places[:, None], torch.arange(count, device=known.device))
+    count, class_logits = len(class_output), exact_linear(known, class_output)
+    if len(direct):
+        class_logits = class_logits + _direct(direct, targets.class_places, torch.arange(count, device=known.device))
     class_scores = class_logits.log_softmax(1).gather(1, targets.classes[:, None])[:, 0]
     # the pairs: tokens in order, each with all the words of its class
     first = offsets[targets.classes]
     spans = offsets[targets.classes + 1] - first
     ends = spans.cumsum(0)
-    token = torch.repeat_interleave(torch.arange(len(known), device=known.device), spans)
+    tokens = torch.arange(len(known), device=known.device)
+    token = torch.repeat_interleave(tokens, spans, output_size=targets.pairs)
     within = torch.arange(len(token), device=known.device) - (ends - spans)[token]
     logits = (known[token] * word_output[first[token] + within]).sum(1)
-    for places in targets.word_places.t():
-        logits = logits + _direct(direct, places[token], within)
+    if len(direct):
+        logits = logits + _direct(direct, targets.word_places[token], within[:, None])[:, 0]
     largest = logits.new_full((len(known),), -torch.inf).scatter_reduce(0, token, logits.detach(), "amax")
     totals = torch.zeros_like(largest).index_add(0, token, (logits - largest[token]).exp())
     chosen = logits[ends - spans + targets.within]
@@ -210,7 +213,9 @@ def pairwise_log_probabilities(
 
 
 class _Lookup(torch.autograd.Function):
-    """Weights by slot (int64 of any shape), with a sparse gradient; nothing where ``valid`` is false."""
+    """Weights by slot (int64 of any shape), 0 where ``valid`` is false; the gradient is sparse on a CPU, and dense on a
+    GPU, where the processor would wait to be told how many are valid.
+    """
 
     @staticmethod
     def forward(ctx: Any, direct: Tensor, slots: Tensor, valid: Tensor) -> Tensor:
@@ -222,13 +227,18 @@ class _Lookup(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         slots, valid = ctx.saved_tensors
-        numbers = torch.sparse_coo_tensor(slots[valid][None], gradient[valid], ctx.size, check_invariants=False)
+        if gradient.is_cuda:
+            numbers = gradient.new_zeros(ctx.size)
+            numbers.index_add_(0, slots.clamp(min=0).flatten(), torch.where(valid, gradient, 0).flatten())
+        else:
+            numbers = torch.sparse_coo_tensor(slots[valid][None], gradient[valid], ctx.size, check_invariants=False)
         return numbers, None, None
 
 
 def _direct(direct: Tensor, places: Tensor, within: Tensor) -> Tensor:
-    slots = places + within
-    return _Lookup.apply(direct, slots, (places >= 0).expand_as(slots))
+    """What features of all lengths, from ``places`` on (``[N, L]``), add to outputs ``within``: ``[N, outputs]``."""
+    slots = places[:, :, None] + (within if within.dim() == 1 else within[:, None])
+    return _Lookup.apply(direct, slots, (places >= 0)[:, :, None].expand_as(slots)).sum(1)
 
 
 class ClassSoftmax(torch.autograd.Function):

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from neural_smt.io.ragged import Ragged
+from neural_smt.networks.device import table_rows
 from neural_smt.networks.folder import SavedNetwork
 from neural_smt.networks.packing import close, time_major
 from neural_smt.networks.recurrent.class_softmax import SoftmaxTargets, class_log_probabilities
@@ -91,17 +92,15 @@ class Recurrence(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         states, weight = ctx.saved_tensors
         sizes, bptt, cutoff = ctx.sizes, ctx.bptt, ctx.cutoff
-        errors = torch.empty_like(states)
+        errors, gradient = torch.empty_like(states), gradient.clone()
         later, start = None, len(states)
         for step in range(len(sizes) - 1, -1, -1):
             size = sizes[step]
             start -= size
             here = slice(start, start + size)
-            reached = gradient[here]
             if later is not None and not (bptt and (step + 1) % bptt == 0):
-                reached = reached.clone()
-                reached[: len(later)].addmm_(later, weight)
-            torch.ops.aten.sigmoid_backward.grad_input(reached, states[here], grad_input=errors[here])
+                gradient[start : start + len(later)].addmm_(later, weight)
+            torch.ops.aten.sigmoid_backward.grad_input(gradient[here], states[here], grad_input=errors[here])
             if cutoff:
                 errors[here].clamp_(-cutoff, cutoff)
             later = errors[here]
@@ -134,7 +133,7 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
     0. Scores are always float32; a lower precision rounds only the products with F, V and G on a GPU.
     """
 
-    Config = RecurrentConfig
+    Config, tables = RecurrentConfig, ("embedding", "input_table", "direct")
     embedding: Tensor
     recurrent: Tensor
     input_hidden: Tensor
@@ -178,11 +177,11 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
 
     def forward(self, batch: SentenceBatch) -> Tensor:
         """Natural log p of every token of the batch: ``[N]``."""
-        sums = nn.functional.embedding(batch.reads, self.embedding, sparse=True)
+        sums = table_rows(self.embedding, batch.reads)
         inputs = batch.inputs
         if inputs is not None:
             if self.config.input_rows:
-                inputs = nn.functional.embedding(inputs, self.input_table, sparse=True).flatten(1)
+                inputs = table_rows(self.input_table, inputs).flatten(1)
             sums = sums + (inputs @ self.input_hidden.t()).to(sums.dtype)
         with torch.autocast(sums.device.type, enabled=False):
             hidden = Recurrence.apply(sums, self.recurrent, batch.sizes, *self.backpropagation)
