@@ -16,6 +16,9 @@ import torch
 from training_runs import Inputs, arguments, sentences, write_ngrams, write_pairs, write_table
 
 from neural_smt.io.files import read_yaml, write_lines
+from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.training.loop import Trainer
 from neural_smt.training.steps import train_network
 
@@ -91,3 +94,18 @@ def test_planted_faults_are_found(simulation: Any) -> None:
     assert (wide @ wide.t()).shape == (200, 200) and simulation.unaligned.total() == 1
     _ = wide[:, :4096].contiguous() @ wide[:, :4096].contiguous().t()
     assert simulation.unaligned.total() == 1
+
+
+def test_a_chunk_of_pairs_travels_once_and_is_waited_for_once(simulation: Any) -> None:
+    """All pairs of up to seven words whose sources go through the network together."""
+    random = np.random.default_rng(1)
+    lengths = random.integers(1, 8, (2, 300))
+    source, target = (
+        Ragged(random.integers(3, 30, of_side.sum(), dtype=np.int32), offsets_of(of_side)) for of_side in lengths
+    )
+    network = EncoderDecoder(EncoderDecoderConfig(30, 30, hidden=16, embedding=8, maxout=8, rank=8)).to("cuda")
+    scorer = PairScorer(network, "bf16")
+    before = simulation.uploads.total(), simulation.waits.total()
+    scores, work = scorer.score(source, target, batch=1000)
+    assert (simulation.uploads.total() - before[0], simulation.waits.total() - before[1]) == (1, 1)
+    assert work.pairs == 300 and (scores < 0).all()

@@ -263,8 +263,10 @@ class CslmScorer:
         return self.network.before_softmax(first) if self.second_layer is None else self.second_layer(first)
 
     def _normalisers(self, inner: Tensor, contexts: np.ndarray) -> Tensor:
-        """``[C]`` of h_2 of these contexts. Exact ones are remembered, estimates are as soon made as found."""
-        if isinstance(self.normalisers, NormaliserEstimate):
+        """``[C]`` of h_2 of these contexts. Exact ones are remembered; estimates, and all on a GPU, are as soon made as
+        found.
+        """
+        if isinstance(self.normalisers, NormaliserEstimate) or inner.is_cuda:
             return self.normalisers(inner)
 
         def compute(rows: np.ndarray) -> np.ndarray:

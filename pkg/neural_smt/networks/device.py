@@ -221,10 +221,12 @@ def uploaded(batch: R, device: torch.device) -> R:
     tensors.sort(key=lambda tensor: -tensor.element_size())
     if not tensors:
         return batch
-    flat = [tensor.reshape(-1).view(torch.uint8) for tensor in tensors]
-    parts = torch.cat(flat).to(device, non_blocking=True).split([len(part) for part in flat])
-    pairs = zip(tensors, parts, strict=True)
-    moved = {id(tensor): part.view(tensor.dtype).view(tensor.shape) for tensor, part in pairs}
+    sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
+    packed = torch.empty(sum(sizes), dtype=torch.uint8)
+    for tensor, part in zip(tensors, packed.split(sizes), strict=True):
+        part.view(tensor.dtype).view(tensor.shape).copy_(tensor)
+    parts = zip(tensors, packed.to(device, non_blocking=True).split(sizes), strict=True)
+    moved = {id(tensor): part.view(tensor.dtype).view(tensor.shape) for tensor, part in parts}
     return _mapped(batch, lambda tensor: moved.get(id(tensor), tensor))
 
 

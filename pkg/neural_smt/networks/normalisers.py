@@ -100,7 +100,7 @@ class FingerprintCache:
 
 
 LOGITS = {"cpu": 3 << 18, "cuda": 1 << 27}
-"""Logits computed at a time: on a CPU few enough to stay in its cache."""
+"""Logits computed at a time at most: on a CPU few enough to stay in its cache."""
 
 
 class Normalisers:
@@ -119,9 +119,10 @@ class Normalisers:
         self._buffers = threading.local()
 
     def __call__(self, inner: Tensor) -> Tensor:
-        # the logits of this thread: making room for them anew would cost as much as filling it
-        if not hasattr(self._buffers, "logits"):
-            self._buffers.logits = self.bias.new_empty(self.rows, len(self.bias))
+        # the logits of this thread: making room for them anew would cost as much as filling it, but for that on a GPU
+        if inner.is_cuda or not hasattr(self._buffers, "logits"):
+            rows = min(self.rows, len(inner)) if inner.is_cuda else self.rows
+            self._buffers.logits = self.bias.new_empty(rows, len(self.bias))
         return log_normalisers(inner, self.weight, self.bias, self._buffers.logits, self.products)
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.device import precision_context
+from neural_smt.networks.device import precision_context, uploaded
 from neural_smt.networks.distinct import Level, SortedSequences
 from neural_smt.networks.encoder_decoder import EncoderDecoder, StepDecoder
 from neural_smt.networks.normalisers import Normalisers
@@ -42,6 +42,7 @@ class WorkDone(NamedTuple):
 
 
 NOTHING = WorkDone(0, 0, 0, 0, 0, 0)
+NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 @contextmanager
@@ -120,42 +121,65 @@ class PairScorer:
 
     def score_tries(self, sources: list[Level], pairs: list[Level]) -> np.ndarray:
         """Scores, float32, of the pairs of one chunk in the order of their rows; they begin with all sources."""
+        count = _sequences(sources)
+        steps = [_Step.of(level, level.parents) for level in sources], list(_decoder_steps(pairs[1:], count))
+        # in one copy, and nothing is waited for before the scores
+        read, predicted = uploaded(tuple(map(tuple, steps)), self.device)
         # Gradient mode and autocast belong to a thread.
         with torch.no_grad(), precision_context(self.device, self.precision):
-            return self._decode(self._encode(sources), pairs)
+            return self._decode(self._encode(read, count), predicted, _sequences(pairs)).cpu().numpy()
 
-    def _encode(self, levels: list[Level]) -> Tensor:
-        """c of the sources in row order, ``[sources, H]``; prefixes that sources share are read once."""
+    def _encode(self, steps: tuple["_Step", ...], count: int) -> Tensor:
+        """c of so many sources in row order, ``[sources, H]``; prefixes that sources share are read once."""
         network = self.network
-        states = network.output.weight.new_empty(_sequences(levels), network.config.hidden)
+        states = network.output.weight.new_empty(count, network.config.hidden)
         state = states.new_zeros(1, network.config.hidden)
-        for level in levels:
-            inputs = self.encoder_inputs.index_select(0, self._tensor(level.symbols))
-            state = network.encoder.step(inputs, state.index_select(0, self._tensor(level.parents)))
-            states[self._tensor(level.rows)] = state.index_select(0, self._tensor(level.ends))
+        for symbols, parents, rows, ends, _ in steps:
+            inputs = self.encoder_inputs.index_select(0, symbols)
+            state = network.encoder.step(inputs, state.index_select(0, parents))
+            states[rows] = state.index_select(0, ends)
         return network.summarise(states)
 
-    def _decode(self, summaries: Tensor, levels: list[Level]) -> np.ndarray:
-        """Scores of the pairs in row order; the first level of their trie is their source."""
+    def _decode(self, summaries: Tensor, steps: tuple["_Step", ...], count: int) -> Tensor:
+        """Scores of so many pairs in row order."""
         output = self.network.output
         context, prefixes = self.decoder.begin(summaries)
         total = prefixes.state.new_zeros(len(prefixes.state))
-        scores, number = total.new_empty(_sequences(levels)), np.arange(len(total))
-        for level in levels[1:]:
+        scores = total.new_empty(count)
+        for symbols, parents, rows, ends, going in steps:
             inner = self.decoder.before_softmax(context, prefixes)
             total -= self.normalisers(inner)
-            parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
             products = inner.index_select(0, parents) * output.weight.index_select(0, symbols)
             total = total[parents] + (products.sum(1) + output.bias[symbols])
-            scores[self._tensor(level.rows)] = total[self._tensor(level.ends)]
-            # The end symbol ends a sequence, so its node has no successors and needs no state.
-            goes_on = np.ones(len(symbols), dtype=bool)
-            goes_on[level.ends] = False
-            number = np.cumsum(goes_on) - 1
-            going = self._tensor(np.flatnonzero(goes_on))
+            scores[rows] = total[ends]
             total = total[going]
             prefixes = self.decoder.extend(context, prefixes, parents[going], symbols[going])
-        return scores.cpu().numpy()
+        return scores
 
-    def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array.astype(np.int64)).to(self.device)
+
+class _Step(NamedTuple):
+    """What is read or predicted after the prefixes of a level, int64: ``symbols``, and after which of the prefixes,
+    ``parents``; ``rows`` of the sequences that end with one of these, ``ends``; ``going``, which go on.
+    """
+
+    symbols: Tensor
+    parents: Tensor
+    rows: Tensor
+    ends: Tensor
+    going: Tensor
+
+    @classmethod
+    def of(cls, level: Level, parents: np.ndarray, going: np.ndarray = NO_ROWS) -> "_Step":
+        arrays = level.symbols, parents, level.rows, level.ends, going
+        return cls(*(torch.from_numpy(array.astype(np.int64)) for array in arrays))
+
+
+def _decoder_steps(levels: list[Level], sources: int) -> Iterator[_Step]:
+    """Those of the levels of a trie after the first one, which holds so many sources."""
+    number = np.arange(sources)
+    for level in levels:
+        # The end symbol ends a sequence, so its node has no successors and needs no state.
+        goes_on = np.ones(len(level.symbols), dtype=bool)
+        goes_on[level.ends] = False
+        yield _Step.of(level, number[level.parents], np.flatnonzero(goes_on))
+        number = np.cumsum(goes_on) - 1
