@@ -81,7 +81,8 @@ def test_rounded_factors_leave_probabilities_that_add_up_to_one(device: str, wor
         parts = factors if dtype == HALF else [part.to(HALF).float() for part in factors[:2]] + factors[2:]
         leaves = [part.to(place).detach().requires_grad_() for part in parts]
         everything = torch.arange(words, device=place)
-        scores = word_log_probabilities(leaves[0].expand(words, -1), *leaves[1:], everything, dtype)
+        with torch.autocast(place, dtype=HALF, enabled=dtype == HALF):
+            scores = word_log_probabilities(leaves[0].expand(words, -1), *leaves[1:], everything, dtype)
         scores[:7].sum().backward()
         results.append([scores.detach().cpu(), *(leaf.grad.cpu() for leaf in leaves)])
     (found, *gradients), (exact, *expected) = results

@@ -133,7 +133,8 @@ def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
     factors = left.to(dtype), right.to(dtype)
     if left.is_cuda:
         return torch.mm(*factors, out_dtype=left.dtype)
-    return factors[0].to(left.dtype) @ factors[1].to(left.dtype)
+    with torch.autocast(left.device.type, enabled=False):
+        return factors[0].to(left.dtype) @ factors[1].to(left.dtype)
 
 
 def affine(
@@ -142,7 +143,7 @@ def affine(
     """``offset + factor @ weight.T`` in the type of ``factor``; without gradient. Factors of the product are rounded to
     ``dtype``, or like ``weight`` or ``offset`` if one of them is.
     """
-    dtype = dtype or (offset.dtype if weight.dtype == factor.dtype else weight.dtype)
+    dtype = dtype or (weight.dtype if weight.dtype.itemsize < offset.dtype.itemsize else offset.dtype)
     if dtype == factor.dtype and not _by_onednn(factor):
         return torch.addmm(offset, factor, weight.t(), out=out)
     if dtype == factor.dtype and offset.dim() == 1 and out is None:
