@@ -84,7 +84,7 @@ def test_given_values_win_over_defaults(embedded: dict[str, Any]) -> None:
     config = complete(changed(embedded, "decoding.test.stack_size", 17))
     assert config["decoding"]["test"]["stack_size"] == 17
     assert config["decoding"]["test"]["distortion_limit"] == 6
-    assert "decoding" not in embedded or "test" not in embedded["decoding"], "the caller's own copy is left alone"
+    assert embedded["decoding"]["test"]["stack_size"] == 200, "the caller's own copy is left alone"
 
 
 def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(embedded: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(embed
     assert common["hidden"] == embedded["networks"]["encoder_decoder"]["hidden"] != 7
     assert settings["tanh"] == common | {"unit": "tanh"}
     assert settings["small"] == common | {"hidden": 7}
-    assert Systems(config).used_networks() == ["encoder_decoder", "tanh", "small"]
+    assert Systems(config).used_networks() == ["encoder_decoder", "cslm", "tanh", "small"]
 
 
 SYSTEMS = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text(encoding="utf-8"))
