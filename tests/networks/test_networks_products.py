@@ -65,7 +65,8 @@ def test_a_layer_whose_inputs_need_no_gradient() -> None:
         assert linear(torch.randn(3, 6), weight).dtype == torch.bfloat16
 
 
-DEVICES = "cpu", pytest.param("cuda", marks=pytest.mark.gpu)
+MARKS = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
+DEVICES = "cpu", pytest.param("cuda", marks=MARKS)
 HALF = torch.bfloat16
 
 
@@ -73,8 +74,6 @@ HALF = torch.bfloat16
 @pytest.mark.parametrize("words", [60, 61])
 def test_rounded_factors_leave_probabilities_that_add_up_to_one(device: str, words: int) -> None:
     """Of logits as large as those of a trained network; gradients too are those of the rounded factors."""
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
     factors = [torch.randn(1, 24) * 3, torch.randn(words, 24) * 2, torch.randn(words)]
     results = []
     for place, dtype in ((device, HALF), ("cpu", torch.float32)):
@@ -94,8 +93,6 @@ def test_rounded_factors_leave_probabilities_that_add_up_to_one(device: str, wor
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_rounded_classes_leave_probabilities_that_add_up_to_one(device: str) -> None:
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
     offsets = np.array([0, 4, 5, 19])
     classes = WordClasses(np.array([0, *range(2, 20)], dtype=np.int32), offsets)
     config = RecurrentConfig(20, 3, 8, 0, 0, 0, 128, 2)

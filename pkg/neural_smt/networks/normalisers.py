@@ -119,11 +119,17 @@ class Normalisers:
         self._buffers = threading.local()
 
     def __call__(self, inner: Tensor) -> Tensor:
-        # the logits of this thread: making room for them anew would cost as much as filling it, but for that on a GPU
-        if inner.is_cuda or not hasattr(self._buffers, "logits"):
-            rows = min(self.rows, len(inner)) if inner.is_cuda else self.rows
-            self._buffers.logits = self.bias.new_empty(rows, len(self.bias))
-        return log_normalisers(inner, self.weight, self.bias, self._buffers.logits, self.products)
+        return log_normalisers(inner, self.weight, self.bias, self._buffer(len(inner)), self.products)
+
+    def _buffer(self, count: int) -> Tensor:
+        """Room for logits: on a GPU, where it costs nothing, of so many rows at most; else what this thread has, as
+        making it anew would cost as much as filling it.
+        """
+        if self.bias.is_cuda:
+            return self.bias.new_empty(max(min(self.rows, count), 1), len(self.bias))
+        if not hasattr(self._buffers, "logits"):
+            self._buffers.logits = self.bias.new_empty(self.rows, len(self.bias))
+        return self._buffers.logits
 
 
 FREQUENT = 64

@@ -227,13 +227,14 @@ def log_normalisers(
     overflows or nearly vanishes. Rows where it does are computed again the careful way, as all are on a GPU, which the
     processor would have to wait for to learn which rows.
     """
+    if inner.is_cuda:
+        parts = [(rows, buffer[: len(rows)]) for rows in inner.split(len(buffer))]
+        return torch.cat([affine(bias, rows, weight, logits, weight.dtype).logsumexp(1) for rows, logits in parts])
     output = inner.new_empty(len(inner))
     for start in range(0, len(inner), len(buffer)):
         rows, sums = inner[start : start + len(buffer)], output[start : start + len(buffer)]
         logits = buffer[: len(rows)]
-        if inner.is_cuda:
-            sums.copy_(affine(bias, rows, weight, logits, weight.dtype).logsumexp(1))
-        elif packed is not None:
+        if packed is not None:
             sum_exponentials(packed(rows), bias, sums)
         elif not _in_one_pass(logits):
             torch.sum(affine(bias, rows, weight, logits, weight.dtype).exp_(), 1, out=sums)
@@ -241,8 +242,6 @@ def log_normalisers(
             sum_exponentials(product(rows, weight.t(), weight.dtype), bias, sums)
         else:
             sum_exponentials(logits.copy_(product(rows, weight.t(), weight.dtype)), bias, sums)
-    if inner.is_cuda:
-        return output
     output.log_()
     for row in torch.nonzero(~(output.abs() < SAFE))[:, 0].tolist():
         one = inner[row : row + 1]

@@ -238,8 +238,9 @@ class Trainer:
         self.processes = Processes.current()
         # packed while a GPU is at work: the number of an update and its minibatch
         self._ahead: tuple[int, Minibatch] = (-1, NOTHING)
-        # what updates have cost that is still on a GPU
-        self._pending = torch.zeros((), dtype=torch.float64, device=self.device)
+        # what updates have cost, which may still be on a GPU, and the examples and words of this process since
+        self._cost = torch.zeros((), dtype=torch.float64, device=self.device)
+        self._seen = [0, 0]
         self.validate_every = self.settings.validate_every or self.task.updates_per_epoch
 
     def train(self) -> list[Record]:
@@ -305,7 +306,7 @@ class Trainer:
             with precision_context(self.device, self.settings.precision):
                 cost = -self.network(uploaded(batch.inputs, self.device)).sum()
             (cost / batch.divisor).backward()
-            self._pending += cost.detach()
+            self._cost += cost.detach()
         if self.processes.size > 1:
             sum_gradients(self.parameters)
         if self.device.type != "cpu" and number + 1 < self.settings.updates:
@@ -313,16 +314,19 @@ class Trainer:
         if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
         progress.updates += 1
+        self._seen = [self._seen[0] + batch.examples, self._seen[1] + batch.words]
         if self.device.type == "cpu":
             self._settle()
-        examples, words = self.processes.total(batch.examples, batch.words)
-        progress.examples += int(examples)
-        progress.words += int(words)
 
     def _settle(self) -> None:
-        """Add to the progress what updates have cost since, in all processes."""
-        self.progress.cost += self.processes.total(self._pending.item())[0]
-        self._pending.zero_()
+        """Add to the progress what updates have cost and seen since, in all processes."""
+        progress = self.progress
+        nats, examples, words = self.processes.total(self._cost.item(), *self._seen)
+        progress.cost += nats
+        progress.examples += int(examples)
+        progress.words += int(words)
+        self._cost.zero_()
+        self._seen = [0, 0]
 
     def _validate(self) -> Record:
         """Add a record to the learning curve, log it, and remember the best weights."""

@@ -194,7 +194,8 @@ def pairwise_log_probabilities(
     """``class_log_probabilities`` on any device and in any type."""
     count, class_logits = len(class_output), exact_linear(known, class_output)
     if len(direct):
-        class_logits = class_logits + _direct(direct, targets.class_places, torch.arange(count, device=known.device))
+        everything = torch.arange(count, device=known.device)[None]
+        class_logits = class_logits + _direct(direct, targets.class_places, everything)
     class_scores = class_logits.log_softmax(1).gather(1, targets.classes[:, None])[:, 0]
     # the pairs: tokens in order, each with all the words of its class
     first = offsets[targets.classes]
@@ -236,8 +237,11 @@ class _Lookup(torch.autograd.Function):
 
 
 def _direct(direct: Tensor, places: Tensor, within: Tensor) -> Tensor:
-    """What features of all lengths, from ``places`` on (``[N, L]``), add to outputs ``within``: ``[N, outputs]``."""
-    slots = places[:, :, None] + (within if within.dim() == 1 else within[:, None])
+    """What features of all lengths, from ``places`` on (``[N, L]``), add to outputs: ``[N, outputs]``.
+
+    within: int64 ``[N, outputs]``, or one row for all.
+    """
+    slots = places[:, :, None] + within[:, None]
     return _Lookup.apply(direct, slots, (places >= 0)[:, :, None].expand_as(slots)).sum(1)
 
 
