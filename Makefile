@@ -47,12 +47,17 @@ run: $(READY)
 report: run
 	$(BIN)/snakemake --report results/$(NAME)/report.html $(REPORT) $(OPTIONS)
 
+# kernels for GPUs are tested with Triton, which builds of PyTorch without CUDA do not bring
+$(VENV)/.triton: $(READY)
+	@$(BIN)/python -c "import triton" 2>&- || $(BIN)/python -m pip install --quiet --no-deps triton==3.7.1
+	@touch $@
+
 # in five minutes: all that is quick, and the tiny experiment from text to BLEU
-test: $(READY)
+test: $(VENV)/.triton
 	$(TESTS) -m "not slow and not cluster and not kills"
 
 # everything, with many more random examples
-test-all: $(READY)
+test-all: $(VENV)/.triton
 	$(TESTS) --hypothesis-profile=many
 
 # the smallest experiment on a real Slurm of one node; EXPERIMENT=config.yaml runs the embedded one there

@@ -17,8 +17,8 @@ from neural_smt.decoding.attention.results import Hypothesis, strongest
 from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.decoder import Groups
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, pack_sentences
+from neural_smt.networks.attention.scorer import Groups
 from neural_smt.vocabulary import BOS, EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 

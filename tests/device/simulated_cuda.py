@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from types import CodeType
 from typing import Any
 from unittest.mock import patch
 
+# before Triton is imported
+os.environ["TRITON_INTERPRET"] = "1"
 # before PyTorch asks whether there is a device
 ctypes.CDLL(os.environ["SIMULATED_CUDA"], mode=ctypes.RTLD_GLOBAL)
 
@@ -153,7 +156,7 @@ def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     given = {key: mapped(held, value) for key, value in kwargs.items()} | ({} if named is None else {"device": "cpu"})
     if given.get("pin_memory"):
         given["pin_memory"] = False
-    if func is torch.ops.aten.mm.dtype:
+    if func in (torch.ops.aten.mm.dtype, torch.ops.aten.bmm.dtype):
         # what CUDA alone has
         left, right, wide = mapped(held, args)
         result = left.to(wide) @ right.to(wide)
@@ -203,6 +206,15 @@ def _unaligned(left: Tensor, right: Tensor) -> bool:
     return any(max(part.stride()[-2:]) * part.element_size() % 16 for part in (left, right))
 
 
+def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
+    """Have Triton's interpreter do what a kernel would, and count it."""
+    wrong = [tensor for tensor in tensors_in(arguments) if not isinstance(tensor, DeviceTensor)]
+    if wrong:
+        raise Mixed(f"a kernel takes a tensor of the CPU at {place()}")
+    counted.launches[place()] += 1
+    kernel[grid](*mapped(held, arguments), **constants)
+
+
 class _Everywhere(TorchDispatchMode):
     """Tensors that are made on the device too."""
 
@@ -238,6 +250,8 @@ def simulated() -> Iterator[Counted]:
     counted = Counted()
     with ExitStack() as stack:
         stack.enter_context(patch.multiple(torch.cuda, **OF_A_DEVICE))
+        if find_spec("triton"):
+            stack.enter_context(patch("neural_smt.networks.triton_kernels.launch", launch))
         stack.enter_context(torch.autograd.set_multithreading_enabled(False))
         stack.enter_context(_Everywhere())
         torch._C._set_only_lift_cpu_tensors(True)

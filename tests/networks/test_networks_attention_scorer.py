@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from neural_smt.networks.attention.decoder import Memory, energies
+from neural_smt.networks.attention.scorer import Memory, energies
 
 ROWS, LENGTH, UNITS = 5, 7, 33
 

@@ -6,7 +6,7 @@ import torch
 from network_cases import CASES, CPU, Case, dense, differentiate
 from references import in_numpy, in_torch
 
-from neural_smt.networks.attention import decoder
+from neural_smt.networks.attention import scorer
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -25,7 +25,7 @@ def test_a_batch_equals_the_literal_equations(case: Case) -> None:
 
 @EVERY
 def test_gradients_are_those_of_the_equations(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder, "TILE", 100)  # a few rows at a time
+    monkeypatch.setattr(scorer, "TILE", 100)  # a few rows at a time
     network, examples = case.random(), case.examples(5, 1)
     weights = np.random.default_rng(5).normal(size=5)
     reference = in_torch(network)

@@ -1,8 +1,5 @@
-"""Where and how networks compute: devices, precision, compiled steps, packed weights.
+"""Where and how networks compute: devices, precision, packed weights.
 
-Compiled steps (``training: {compile: true}``): between its matrix products a step of a recurrent loop is elementwise
-work of a dozen kernels, which compiled are a few: on a GPU starting them takes longer than their work. On a CPU it
-gains nothing, and compiling takes some seconds a network.
 Matrix products: by default PyTorch calls MKL for float32 products on a CPU, which takes twice as long as oneDNN on
 processors that are not Intel's, so that oneDNN is called here; weights that stay as they are are packed for it once.
 """
@@ -11,7 +8,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -116,25 +113,30 @@ def _multiply(left: Tensor, right: Tensor) -> Tensor:
         return left @ right
     if left.stride(0) >= left.stride(1):
         return _onednn(left, right.t())
+    if not (right.is_contiguous() or right.t().is_contiguous()):
+        # turning a part of a larger matrix takes six times as long as copying it
+        right = right.contiguous()
     # turning a large left factor takes long, a right one no time
     if left.numel() < LARGE and right.numel() < LARGE:
         left, right = _filled(left.t()).t(), _filled(right)
     return _onednn(right.t(), left).t()
 
 
-def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
-    """``left @ right`` of matrices, both rounded to ``dtype``, in the type of ``left``; without gradient.
+def product(left: Tensor, right: Tensor, dtype: torch.dtype, wide: torch.dtype | None = None) -> Tensor:
+    """``left @ right`` of matrices, or of stacks of them on a GPU, both rounded to ``dtype``, in the type ``wide``
+    (that of ``left`` if None); without gradient.
 
     Factors alone are rounded: sums stay in float32. (Rounded to bfloat16, logits would make probabilities add up to
     between 0.98 and 1.02.)
     """
-    if left.dtype == dtype:
+    wide = wide or left.dtype
+    if left.dtype == wide == dtype:
         return _multiply(left, right)
     factors = left.to(dtype), right.to(dtype)
     if left.is_cuda:
-        return torch.mm(*factors, out_dtype=left.dtype)
+        return (torch.mm if left.dim() == 2 else torch.bmm)(*factors, out_dtype=wide)
     with torch.autocast(left.device.type, enabled=False):
-        return factors[0].to(left.dtype) @ factors[1].to(left.dtype)
+        return factors[0].to(wide) @ factors[1].to(wide)
 
 
 def affine(
@@ -204,7 +206,6 @@ def table_rows(table: Tensor, rows: Tensor) -> Tensor:
     return nn.functional.embedding(rows, table, sparse=not table.is_cuda)
 
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -242,34 +243,6 @@ def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
         parts = [_mapped(part, function) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
-
-
-_compiles = False
-"""The same for all threads, as PyTorch computes gradients in threads of its own."""
-
-
-def compile_steps(enabled: bool) -> None:
-    """Set whether this process compiles ``compilable`` steps; results then differ by rounding."""
-    global _compiles
-    _compiles = enabled
-
-
-def compilable(step: Callable[P, R]) -> Callable[P, R]:
-    """A step without gradient of its own whose arguments that it writes into share no memory with others."""
-    compiled = functools.cache(lambda: torch.compile(step, dynamic=True))
-
-    @functools.wraps(step)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not _compiles:
-            return step(*args, **kwargs)
-        try:
-            return compiled()(*args, **kwargs)
-        except (torch._dynamo.exc.BackendCompilerFailed, torch._dynamo.exc.TorchRuntimeError) as error:
-            reason = str(error).strip().splitlines()[0]
-            message = f"training: compile is on, but PyTorch cannot compile here ({reason}); set it to false"
-            raise UserError(message) from None
-
-    return run
 
 
 class PackedLayer:

@@ -1,8 +1,7 @@
 """Layers of recurrent networks: word embeddings, and hidden units with their gradient (Cho et al. 2014, section 2.3).
 
 The gated unit remembers and forgets (equations 5-8); the plain tanh unit, h_t = tanh(W e(x_t) + U h_{t-1}), is what the
-paper gave gates to. A recurrence is one autograd function: the forward pass writes into arrays made once, and the
-backward pass collects the gradient of each recurrent matrix in one product over all steps instead of one per step.
+paper gave gates to.
 """
 
 from collections.abc import Sequence
@@ -11,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.device import Linear, affine, compilable, linear, product, table_rows
+from neural_smt.networks.device import Linear, linear, table_rows
+from neural_smt.networks.recurrence import GatedRecurrence, OtherRecurrence, by_kernels
 
 
 class GatedUnit(nn.Module):
@@ -50,11 +49,14 @@ class GatedUnit(nn.Module):
         ``[B, H]``; sizes: rows alive at each step; gated: ``[B, H]``, the context term under the reset gate (only with
         ``reset_after``).
         """
-        return _Recurrence.apply(inputs, initial, self.gates_weight, self.candidate_weight, gated, sizes)
+        weights = self.gates_weight, self.candidate_weight
+        if self.blocks == 1 or gated is not None:
+            return OtherRecurrence.apply(inputs, initial, *weights, gated, sizes)
+        return GatedRecurrence.apply(inputs, initial, *weights, sizes)
 
     def step(self, inputs: Tensor, state: Tensor, gated: Tensor | None = None) -> Tensor:
         """The state after one step, without gradient: inputs ``[n, 3H]``, state ``[n, H]`` -> ``[n, H]``."""
-        return advanced(inputs, state, gated, (self.gates_weight, self.candidate_weight))[-1]
+        return self(inputs, state, [len(state)], gated)
 
 
 class PlainUnit(GatedUnit):
@@ -63,128 +65,15 @@ class PlainUnit(GatedUnit):
     blocks = 1
 
 
-def advanced(inputs: Tensor, state: Tensor, gated: Tensor | None, weights: Sequence[Any]) -> list[Tensor]:
-    """What ``_advance`` writes, in arrays of its own; of a plain unit (no weights of gates) the new states alone."""
-    if weights[0] is None:
-        return [affine(inputs, state, weights[1]).tanh_()]
-    parts = [state.new_empty(len(state), width * state.shape[1]) for width in (2, 1, 1, 1)]
-    _advance(inputs, state, gated, weights, parts)
-    return parts
-
-
-@compilable
-def _advance(
-    inputs: Tensor, state: Tensor, gated: Tensor | None, weights: Sequence[Tensor], written: Sequence[Tensor]
-) -> None:
-    """A step of gated units: writes the gates ``[n, 2H]``, r * h or U h + gated, the candidates, and the new states.
-
-    weights: of the gates, of the candidate.
-    """
-    (gates, products, candidates, states), (gates_weight, candidate_weight) = written, weights
-    hidden = state.shape[1]
-    affine(inputs[:, hidden:], state, gates_weight, out=gates).sigmoid_()
-    update, reset = gates[:, :hidden], gates[:, hidden:]
-    if gated is None:
-        torch.mul(reset, state, out=products)
-        affine(inputs[:, :hidden], products, candidate_weight, out=candidates)
-    else:
-        affine(gated, state, candidate_weight, out=products)
-        torch.addcmul(inputs[:, :hidden], reset, products, out=candidates)
-    torch.lerp(state, candidates.tanh_(), update, out=states)
-
-
-@compilable
-def retreat(
-    d_new: Tensor, kept: Sequence[Tensor], weights: Sequence[Tensor], dtype: torch.dtype, written: Sequence[Any]
-) -> None:
-    """The gradient of a step, from that of its state: writes those of the inputs, U h + gated (or None), and the state
-    before.
-
-    kept: the state before, the gates, the candidates, r * h or U h + gated; weights: of the gates, of the candidate.
-    """
-    (state, gates, candidate, products), (gates_weight, candidate_weight) = kept, weights
-    d_inputs, d_products, d_state = written
-    hidden = state.shape[1]
-    update, reset = gates[:, :hidden], gates[:, hidden:]
-    d_candidate, d_gate, d_other = d_inputs.split(hidden, 1)
-    d_update = d_new * update
-    torch.ops.aten.tanh_backward.grad_input(d_update, candidate, grad_input=d_candidate)
-    d_old = d_new - d_update
-    torch.ops.aten.sigmoid_backward.grad_input(d_new.mul_(candidate - state), update, grad_input=d_gate)
-    if d_products is not None:
-        torch.mul(d_candidate, reset, out=d_products)
-        d_reset = d_candidate * products
-        d_old += product(d_products, candidate_weight, dtype)
-    else:
-        d_product = product(d_candidate, candidate_weight, dtype)
-        d_reset = d_product * state
-        d_old.addcmul_(d_product, reset)
-    torch.ops.aten.sigmoid_backward.grad_input(d_reset, reset, grad_input=d_other)
-    torch.add(d_old, product(d_inputs[:, hidden:], gates_weight, dtype), out=d_state)
-
-
-class _Recurrence(torch.autograd.Function):
-    """h_t = u * tanh(x + U (r * h)) + (1 - u) * h, or with ``gated`` tanh(x + r * (U h + gated)); see ``GatedUnit``.
-
-    Without gates h_t = tanh(x + U h): what is kept as r * h and as the candidate are the states before and after.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, inputs: Tensor, initial: Tensor, *rest: Any) -> Tensor:
-        gates_weight, candidate_weight, gated, sizes = rest
-        plain, total, hidden = gates_weight is None, sum(sizes), initial.shape[1]
-        states, previous, *others = (initial.new_empty(total, hidden) for _ in range(2 if plain else 4))
-        # rounded once for all steps
-        given = gates_weight, candidate_weight
-        weights: list[Any] = [None if weight is None else weight.to(inputs.dtype) for weight in given]
-        products, candidates = others or (previous, states)
-        gates = None if plain else initial.new_empty(total, 2 * hidden)
-        state, start = initial, 0
-        for size in sizes:
-            here = slice(start, start + size)
-            previous[here] = state[:size]
-            if gates is None:
-                affine(inputs[here], state[:size], weights[1], out=states[here]).tanh_()
-            else:
-                context = None if gated is None else gated[:size]
-                written = gates[here], products[here], candidates[here], states[here]
-                _advance(inputs[here], previous[here], context, weights, written)
-            state = states[here]
-            start += size
-        ctx.save_for_backward(previous, gates, candidates, products, *weights)
-        ctx.sizes, ctx.rows, ctx.gated, ctx.dtype = sizes, len(initial), gated is not None, inputs.dtype
-        return states
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor | None, ...]:
-        previous, gates, candidates, products, *weights = ctx.saved_tensors
-        hidden, dtype, plain = previous.shape[1], ctx.dtype, gates is None
-        d_inputs = previous.new_empty(len(previous), (1 if plain else 3) * hidden)
-        d_products = torch.empty_like(products) if ctx.gated else None
-        d_state, start = previous.new_zeros(ctx.rows, hidden), len(previous)
-        for size in reversed(ctx.sizes):
-            start -= size
-            here = slice(start, start + size)
-            d_new = d_states[here] + d_state[:size]
-            if plain:
-                d_inputs[here] = torch.ops.aten.tanh_backward(d_new, candidates[here])
-                d_state[:size] = product(d_inputs[here], weights[1], dtype)
-            else:
-                kept = previous[here], gates[here], candidates[here], products[here]
-                written = d_inputs[here], None if d_products is None else d_products[here], d_state[:size]
-                retreat(d_new, kept, weights, dtype, written)
-        d_gates_weight = None if plain else product(d_inputs[:, hidden:].t(), previous, dtype)
-        if d_products is None:
-            d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)
-            return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, None, None
-        d_candidate_weight = product(d_products.t(), previous, dtype)
-        d_gated = torch.zeros_like(d_state)
-        start = 0
-        for size in ctx.sizes:
-            d_gated[:size] += d_products[start : start + size]
-            start += size
-        return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, d_gated, None
+def side_by_side(
+    units: Sequence[GatedUnit], inputs: Sequence[Tensor], initial: Tensor, sizes: list[int]
+) -> list[Tensor]:
+    """What each of several units makes of its own inputs, as ``GatedUnit.forward``; on a GPU in the same kernels."""
+    if not by_kernels(initial):
+        return [unit(terms, initial, sizes) for unit, terms in zip(units, inputs, strict=True)]
+    weights = (torch.stack(part) for part in zip(*((u.gates_weight, u.candidate_weight) for u in units), strict=True))
+    start = initial.expand(len(units), *initial.shape)
+    return list(GatedRecurrence.apply(torch.stack(list(inputs)), start, *weights, sizes))
 
 
 STANDARD_DEVIATION = 0.01

@@ -13,7 +13,7 @@ from typing import Any
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
-from neural_smt.networks.device import compile_steps, describe_device, select_device
+from neural_smt.networks.device import describe_device, select_device
 from neural_smt.training.checkpoint import Snapshots
 from neural_smt.training.launch import in_processes
 from neural_smt.training.learning_curve import plot_curve, write_curve
@@ -41,19 +41,17 @@ def train_network(
     by_epoch: bool = False,
     title: str = "",
     processes: int = 1,
-    compiled: bool = False,
 ) -> None:
     """Train a network of some kind: ``encoder_decoder``, ``cslm``, ``recurrent`` or ``attention``.
 
     inputs: the files it is trained on, by name, see ``prepare`` of the kind's module; settings: see the kind in the
-    schema; device: auto, cpu or cuda; processes: see ``launch``; compiled: see ``compile_steps``.
+    schema; device: auto, cpu or cuda; processes: see ``launch``.
     Writes the model folder, the learning curve as CSV and PNG, what there is to tell of the network (its perplexity of
     held-out examples) as JSON, and checkpoints into ``state``: a run that was killed goes on from there and ends with
     the same model. epochs: a folder for the models that the training would have ended with after each epoch (``1``,
     ``2``, ...), empty unless ``by_epoch``. title: of the plot.
     """
     place = select_device(device)
-    compile_steps(compiled)
     by_epoch = by_epoch and epochs is not None
     given = {"settings": network_settings(kind, settings), "place": place, "seed": seed}
     training = _call(kind, "prepare", inputs, given)

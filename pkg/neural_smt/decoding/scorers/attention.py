@@ -17,8 +17,8 @@ from neural_smt.decoding.scorers.interface import StepScorer, StepWalk, TargetNe
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.decoder import Groups
 from neural_smt.networks.attention.network import AttentionNetwork, LimitedOutput, pack_sentences
+from neural_smt.networks.attention.scorer import Groups
 from neural_smt.networks.beams import top_values
 from neural_smt.networks.device import precision_context, select_device
 from neural_smt.networks.folder import Trained

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode
+from neural_smt.networks.attention.decoder import DecoderWeights, decode
+from neural_smt.networks.attention.scorer import Groups, Memory, attend
 from neural_smt.networks.device import CPU, Linear, linear, product, uploaded
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
-from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork
+from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork, side_by_side
 from neural_smt.networks.packing import UNMASKED, Masks, Packed, PairBatch, pack, pack_pairs
 from neural_smt.networks.softmax import OutputLayer
 from neural_smt.vocabulary import EOS, UNK
@@ -224,9 +225,9 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         """
         embedded = self.source_embedding(source.words, mask)
         initial = self.decoder.candidate_weight.new_zeros(source.sizes[0], self.config.hidden)
-        forward = self.forward_encoder(self.forward_encoder.inputs(embedded), initial, source.sizes)
-        inputs = self.backward_encoder.inputs(embedded)[layout.mirror]
-        backward = self.backward_encoder(inputs, initial, source.sizes)
+        units = self.forward_encoder, self.backward_encoder
+        inputs = units[0].inputs(embedded), units[1].inputs(embedded)[layout.mirror]
+        forward, backward = side_by_side(units, inputs, initial, source.sizes)
         # The backward encoder has read a whole row where the forward one reads its end symbol.
         start = self.initialiser(backward[source.last]).tanh().to(backward.dtype)
         annotations = torch.cat((forward, backward[layout.mirror]), 1)

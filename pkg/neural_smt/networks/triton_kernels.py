@@ -1,0 +1,275 @@
+"""Steps of recurrent networks on a GPU, each a kernel for Triton in place of a dozen of PyTorch's.
+
+Arrays are those of whole sequences, seen from the first row of a step on: ``rows`` rows of ``H`` numbers and more, that
+lie ``..._width`` numbers apart; further units side by side lie ``total`` rows apart. What was multiplied (``sums``) is
+packed. Numbers are computed in float32 and rounded where an array is narrower.
+"""
+
+from typing import Any
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+BLOCK = 1024
+"""Numbers of a program."""
+
+TOGETHER, UNITS = (128, 16) if triton.knobs.runtime.interpret else (1, 32)
+"""Rows of the memory of a program, and units at a time; Triton's interpreter takes as long for many as for one."""
+
+COUNTS = ["rows", "total", "following", "moved", "alive", "capacity"]
+"""Arguments that differ at every step, for which nothing is compiled again."""
+
+
+def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
+    """Start a kernel."""
+    kernel[grid](*arguments, **constants)
+
+
+def _launch_step(kernel: Any, state: Tensor, *arguments: Any, **widths: int) -> None:
+    """Start a kernel with a program for some of the numbers of a step's state, ``[(units,) n, H]``."""
+    rows, hidden = state.shape[-2:]
+    units = 1 if state.dim() == 2 else len(state)
+    grid = triton.cdiv(rows * hidden, BLOCK), units
+    launch(kernel, grid, *arguments, rows=rows, hidden=hidden, block=BLOCK, **widths)
+
+
+def _apart(array: Tensor) -> int:
+    """Rows from one unit to the next."""
+    return array.stride(0) // array.stride(1) if array.dim() == 3 else 0
+
+
+@triton.jit
+def _place(rows, hidden: tl.constexpr, block: tl.constexpr):
+    index = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
+    return index // hidden, index % hidden, index < rows * hidden
+
+
+@triton.jit
+def _tanh(value):
+    smaller = tl.exp(-2.0 * tl.abs(value))
+    found = (1.0 - smaller) / (1.0 + smaller)
+    return tl.where(value < 0, -found, found)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _open_gates(
+    terms, sums, state, gates, products, rows, total, hidden: tl.constexpr, terms_width: tl.constexpr,
+    products_width: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    row, column, inside = _place(rows, hidden, block)
+    unit = tl.program_id(1).to(tl.int64)
+    here, sums_here = unit * total + row, (unit * rows + row) * 2 * hidden + column
+    term = terms + here * terms_width + column
+    update = tl.load(term + hidden, mask=inside).to(tl.float32) + tl.load(sums + sums_here, mask=inside)
+    reset = tl.load(term + 2 * hidden, mask=inside).to(tl.float32) + tl.load(sums + sums_here + hidden, mask=inside)
+    update, reset = tl.sigmoid(update), tl.sigmoid(reset)
+    gate = gates + here * 2 * hidden + column
+    tl.store(gate, update, mask=inside)
+    tl.store(gate + hidden, reset, mask=inside)
+    old = tl.load(state + here * hidden + column, mask=inside)
+    tl.store(products + here * products_width + column, reset * old, mask=inside)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _move(
+    terms, sums, state, gates, candidates, states, next_state, next_factor, rows, total, following,
+    hidden: tl.constexpr, terms_width: tl.constexpr, factor_width: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    row, column, inside = _place(rows, hidden, block)
+    unit = tl.program_id(1).to(tl.int64)
+    here = unit * total + row
+    candidate = tl.load(terms + here * terms_width + column, mask=inside).to(tl.float32)
+    candidate = _tanh(candidate + tl.load(sums + (unit * rows + row) * hidden + column, mask=inside))
+    place = here * hidden + column
+    tl.store(candidates + place, candidate, mask=inside)
+    old = tl.load(state + place, mask=inside)
+    new = old + tl.load(gates + here * 2 * hidden + column, mask=inside) * (candidate - old)
+    if states is not None:
+        tl.store(states + place, new, mask=inside)
+    goes_on = inside & (row < following)
+    tl.store(next_state + place, new, mask=goes_on)
+    if next_factor is not None:
+        tl.store(next_factor + here * factor_width + column, new, mask=goes_on)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _begin_retreat(
+    d_states, d_old, sums, others, state, gates, candidates, d_terms, rows, total, moved, alive, capacity,
+    hidden: tl.constexpr, sums_width: tl.constexpr, terms_width: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    row, column, inside = _place(rows, hidden, block)
+    unit = tl.program_id(1).to(tl.int64)
+    here = unit * total + row
+    place, kept = here * hidden + column, (unit * capacity + row) * hidden + column
+    d_new = tl.load(d_states + place, mask=inside)
+    later = inside & (row < moved)
+    d_new += tl.load(d_old + kept, mask=later, other=0.0)
+    d_new += tl.load(sums + (unit * moved + row) * sums_width + column, mask=later, other=0.0)
+    if others is not None:
+        d_new += tl.load(others + row * hidden + column, mask=inside & (row < alive), other=0.0)
+    old, candidate = tl.load(state + place, mask=inside), tl.load(candidates + place, mask=inside)
+    update = tl.load(gates + here * 2 * hidden + column, mask=inside)
+    d_term = d_terms + here * terms_width + column
+    tl.store(d_term, d_new * update * (1.0 - candidate * candidate), mask=inside)
+    tl.store(d_term + hidden, d_new * (candidate - old) * update * (1.0 - update), mask=inside)
+    tl.store(d_old + kept, d_new * (1.0 - update), mask=inside)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _end_retreat(
+    d_products, state, gates, d_terms, d_old, rows, total, capacity,
+    hidden: tl.constexpr, sums_width: tl.constexpr, terms_width: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    row, column, inside = _place(rows, hidden, block)
+    unit = tl.program_id(1).to(tl.int64)
+    here, kept = unit * total + row, (unit * capacity + row) * hidden + column
+    d_product = tl.load(d_products + (unit * rows + row) * sums_width + column, mask=inside)
+    reset = tl.load(gates + here * 2 * hidden + hidden + column, mask=inside)
+    old = tl.load(state + here * hidden + column, mask=inside)
+    d_term = d_product * old * reset * (1.0 - reset)
+    tl.store(d_terms + here * terms_width + 2 * hidden + column, d_term, mask=inside)
+    tl.store(d_old + kept, tl.load(d_old + kept, mask=inside) + d_product * reset, mask=inside)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _look(
+    queries, offsets, annotations, keys, padding, energy, asked, alphas, contexts, factors, rows, length, units,
+    width: tl.constexpr, factors_width: tl.constexpr, together: tl.constexpr, longest: tl.constexpr,
+    block: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
+    position, inside = tl.arange(0, longest), row < rows
+    place = row[:, None] * length + position[None, :]
+    there = inside[:, None] & (position < length)[None, :]
+    energies = tl.zeros([together, longest], tl.float32)
+    for start in range(0, units, block):
+        unit = start + tl.arange(0, block)
+        known = unit < units
+        spot, mask = row[:, None] * units + unit[None, :], inside[:, None] & known[None, :]
+        query = tl.load(queries + spot, mask=mask, other=0.0)
+        if offsets is not None:
+            query += tl.load(offsets + spot, mask=mask, other=0.0).to(tl.float32)
+        tl.store(asked + spot, query, mask=mask)
+        spots = place[:, :, None] * units + unit[None, None, :]
+        key = tl.load(keys + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
+        share = tl.load(energy + unit, mask=known, other=0.0)
+        energies += tl.sum(share[None, None, :] * _tanh(key + query[:, None, :]), 2)
+    hidden = tl.load(padding + place, mask=there, other=True)
+    energies = tl.where(hidden & inside[:, None], float("-inf"), energies)
+    shares = tl.exp(energies - tl.max(energies, 1)[:, None])
+    alpha = shares / tl.sum(shares, 1)[:, None]
+    tl.store(alphas + place, alpha, mask=there)
+    for start in range(0, width, block):
+        unit = start + tl.arange(0, block)
+        known = unit < width
+        spots = place[:, :, None] * width + unit[None, None, :]
+        annotation = tl.load(annotations + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
+        context = tl.sum(alpha[:, :, None] * annotation, 1)
+        mask = inside[:, None] & known[None, :]
+        tl.store(contexts + row[:, None] * width + unit[None, :], context, mask=mask)
+        tl.store(factors + row[:, None] * factors_width + unit[None, :], context, mask=mask)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _look_back(
+    d_contexts, first, second, alphas, queries, annotations, keys, energy, d_queries, d_keys, d_energy, rows, moved,
+    length, units, width: tl.constexpr, added_width: tl.constexpr, together: tl.constexpr, longest: tl.constexpr,
+    block: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
+    position, inside = tl.arange(0, longest), row < rows
+    place = row[:, None] * length + position[None, :]
+    there = inside[:, None] & (position < length)[None, :]
+    d_alpha = tl.zeros([together, longest], tl.float32)
+    for start in range(0, width, block):
+        unit = start + tl.arange(0, block)
+        known = unit < width
+        spot, mask = row[:, None] * width + unit[None, :], inside[:, None] & known[None, :]
+        d_context = tl.load(d_contexts + spot, mask=mask, other=0.0)
+        if first is not None:
+            more, later = row[:, None] * added_width + unit[None, :], mask & (row < moved)[:, None]
+            d_context += tl.load(first + more, mask=later, other=0.0) + tl.load(second + more, mask=later, other=0.0)
+            tl.store(d_contexts + spot, d_context, mask=mask)
+        spots = place[:, :, None] * width + unit[None, None, :]
+        annotation = tl.load(annotations + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
+        d_alpha += tl.sum(annotation * d_context[:, None, :], 2)
+    alpha = tl.load(alphas + place, mask=there, other=0.0)
+    d_energies = alpha * (d_alpha - tl.sum(alpha * d_alpha, 1)[:, None])
+    for start in range(0, units, block):
+        unit = start + tl.arange(0, block)
+        known = unit < units
+        spot, mask = row[:, None] * units + unit[None, :], inside[:, None] & known[None, :]
+        spots, every = place[:, :, None] * units + unit[None, None, :], there[:, :, None] & known[None, None, :]
+        query = tl.load(queries + spot, mask=mask, other=0.0)
+        layer = _tanh(tl.load(keys + spots, mask=every, other=0.0) + query[:, None, :])
+        share = tl.load(energy + unit, mask=known, other=0.0)
+        d_share = tl.load(d_energy + spot, mask=mask, other=0.0) + tl.sum(layer * d_energies[:, :, None], 1)
+        tl.store(d_energy + spot, d_share, mask=mask)
+        d_layer = (1.0 - layer * layer) * share[None, None, :] * d_energies[:, :, None]
+        tl.store(d_queries + spot, tl.sum(d_layer, 1), mask=mask)
+        tl.store(d_keys + spots, tl.load(d_keys + spots, mask=every, other=0.0) + d_layer, mask=every)
+
+
+def open_gates(terms: Tensor, sums: Tensor, state: Tensor, gates: Tensor, products: Tensor) -> None:
+    """See ``recurrence.open_gates``."""
+    widths = {"terms_width": terms.stride(-2), "products_width": products.stride(-2)}
+    _launch_step(_open_gates, state, terms, sums, state, gates, products, total=_apart(state), **widths)
+
+
+def move(
+    terms: Tensor, sums: Tensor, state: Tensor, gates: Tensor, candidates: Tensor, states: Tensor | None,
+    next_state: Tensor, next_factor: Tensor | None,
+) -> None:  # fmt: skip
+    """See ``recurrence.move``."""
+    widths = {"terms_width": terms.stride(-2), "factor_width": 0 if next_factor is None else next_factor.stride(-2)}
+    arrays = terms, sums, state, gates, candidates, states, next_state, next_factor
+    _launch_step(_move, state, *arrays, total=_apart(state), following=next_state.shape[-2], **widths)
+
+
+def begin_retreat(
+    d_states: Tensor, d_old: Tensor, sums: Tensor | None, others: Tensor | None, kept: tuple[Tensor, ...],
+    d_terms: Tensor,
+) -> None:  # fmt: skip
+    """See ``recurrence.begin_retreat``."""
+    counts = {"moved": 0 if sums is None else sums.shape[-2], "alive": 0 if others is None else len(others)}
+    counts |= {"total": _apart(kept[0]), "capacity": d_old.shape[-2]}
+    later = d_old if sums is None else sums
+    widths = {"sums_width": later.stride(-2), "terms_width": d_terms.stride(-2)}
+    _launch_step(_begin_retreat, kept[0], d_states, d_old, later, others, *kept, d_terms, **counts, **widths)
+
+
+def end_retreat(d_products: Tensor, state: Tensor, gates: Tensor, d_terms: Tensor, d_old: Tensor) -> None:
+    """See ``recurrence.end_retreat``."""
+    widths = {"sums_width": d_products.stride(-2), "terms_width": d_terms.stride(-2)}
+    counts = {"total": _apart(state), "capacity": d_old.shape[-2]}
+    _launch_step(_end_retreat, state, d_products, state, gates, d_terms, d_old, **counts, **widths)
+
+
+def _launch_look(kernel: Any, keys: Tensor, rows: int, *arguments: Any, **widths: int) -> None:
+    """Start a kernel with programs for some rows of the memory each, of which all words are seen together."""
+    length, units = keys.shape[1:]
+    constants = {"together": TOGETHER, "longest": triton.next_power_of_2(length), "block": UNITS, **widths}
+    grid = (triton.cdiv(rows, TOGETHER),)
+    launch(kernel, grid, *arguments, rows=rows, length=length, units=units, **constants)
+
+
+def look(
+    queries: Tensor, offsets: Tensor | None, annotations: Tensor, keys: Tensor, padding: Tensor, energy: Tensor,
+    *written: Tensor,
+) -> None:  # fmt: skip
+    """See ``attention.scorer.look``."""
+    widths = {"width": annotations.shape[2], "factors_width": written[-1].stride(0)}
+    arguments = queries, offsets, annotations, keys, padding, energy, *written
+    _launch_look(_look, keys, len(queries), *arguments, **widths)
+
+
+def look_back(
+    d_contexts: Tensor, added: tuple[Tensor, ...], alphas: Tensor, queries: Tensor, annotations: Tensor, keys: Tensor,
+    padding: Tensor, energy: Tensor, *written: Tensor,
+) -> None:  # fmt: skip
+    """See ``attention.scorer.look_back``; on padding alpha is 0, and so is its gradient."""
+    first, second = added or (None, None)
+    counts = {"moved": 0 if first is None else len(first), "added_width": 0 if first is None else first.stride(0)}
+    arguments = d_contexts, first, second, alphas, queries, annotations, keys, energy, *written
+    _launch_look(_look_back, keys, len(queries), *arguments, width=annotations.shape[2], **counts)

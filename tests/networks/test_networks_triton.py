@@ -1,0 +1,51 @@
+"""The kernels for GPUs: compiled for one without there being one. (What they compute, ``tests/device`` tests.)"""
+
+from typing import Any
+
+import pytest
+
+triton = pytest.importorskip("triton", reason="no Triton, which comes with PyTorch for CUDA")
+
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.compiler import ASTSource  # noqa: E402
+
+from neural_smt.networks import triton_kernels  # noqa: E402
+
+KERNELS = {name: kernel for name, kernel in vars(triton_kernels).items() if getattr(kernel, "do_not_specialize", None)}
+
+NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "d_queries"}
+"""Arrays that are rounded."""
+
+NUMBERS = {*triton_kernels.COUNTS, "length", "units"}
+
+CONSTANTS = {"hidden": 1000, "together": 1, "longest": 64, "width": 2000}
+
+
+def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Types and constants of a kernel's arguments at the papers' sizes."""
+    types, constants = {}, {}
+    for name in kernel.arg_names:
+        if name in missing:
+            types[name], constants[name] = "constexpr", None
+        elif name in NUMBERS:
+            types[name] = "i32"
+        elif name in CONSTANTS or name.endswith("width"):
+            types[name], constants[name] = "constexpr", CONSTANTS.get(name, 3000)
+        elif name == "block":
+            block = triton_kernels.BLOCK if "hidden" in kernel.arg_names else triton_kernels.UNITS
+            types[name], constants[name] = "constexpr", block
+        else:
+            types[name] = "*i1" if name == "padding" else "*bf16" if name in NARROW else "*fp32"
+    return types, constants
+
+
+OPTIONAL = {"states", "next_factor", "others", "offsets", "first", "second"}
+
+
+@pytest.mark.parametrize("missing", [set(), OPTIONAL], ids=["all", "least"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_compiles_for_a_gpu(name: str, missing: set[str]) -> None:
+    kernel = KERNELS[name]
+    types, constants = signature(kernel, missing & set(kernel.arg_names))
+    made = triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32))
+    assert made.asm["cubin"] and made.metadata.shared < 200_000
