@@ -8,7 +8,7 @@ import torch
 from network_cases import CASES, CLASSES, CPU
 from torch import Tensor
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, Recurrence, RecurrentNetwork, pack_sentences
 
@@ -25,26 +25,38 @@ def steps_by_autograd(sums: Tensor, weight: Tensor, sizes: list[int], bptt: int)
     return torch.cat(states)
 
 
+GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
+DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=GPU)])
+
+
+def steps_of(sizes: list[int], device: str) -> tuple[list[int], Tensor]:
+    return sizes, torch.from_numpy(offsets_of(np.array(sizes))).to(device)
+
+
+@DEVICES
 @pytest.mark.parametrize("bptt", [0, 1, 2, 3, 20])
-def test_truncated_backpropagation_is_that_of_detached_chunks(bptt: int) -> None:
+def test_truncated_backpropagation_is_that_of_detached_chunks(bptt: int, device: str) -> None:
     sizes = [4, 4, 3, 2, 2, 1, 1]
     generator = torch.Generator().manual_seed(5)
     rows = sum(sizes), 5, sum(sizes)
     sums, weight, factors = (torch.randn(count, 5, generator=generator, dtype=torch.float64) for count in rows)
     results = []
-    for function, *further in ((Recurrence.apply, 0.0), (steps_by_autograd,)):
-        leaves = [sums.clone().requires_grad_(), weight.clone().requires_grad_()]
-        states = function(*leaves, sizes, bptt, *further)
-        (states * factors).sum().backward()
+    precise = torch.float64 if device == "cpu" else torch.float32
+    ours = device, precise, Recurrence.apply, (*steps_of(sizes, device), bptt, 0.0)
+    for where, dtype, function, further in (ours, ("cpu", torch.float64, steps_by_autograd, (sizes, bptt))):
+        leaves = [leaf.to(where, dtype).requires_grad_() for leaf in (sums.clone(), weight.clone())]
+        states = function(*leaves, *further)
+        (states * factors.to(where, dtype)).sum().backward()
         results.append([states.detach(), *(leaf.grad for leaf in leaves)])
     for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one.cpu().to(precise), other.to(precise))
 
 
-def test_errors_are_cut_off() -> None:
-    sums = torch.zeros(3, 2, requires_grad=True)
-    states = Recurrence.apply(sums, torch.eye(2), [1, 1, 1], 0, 0.5)
-    states.backward(torch.tensor([[0.0, 1.0], [0.0, 0.0], [100.0, 1.0]]))
+@DEVICES
+def test_errors_are_cut_off(device: str) -> None:
+    sums = torch.zeros(3, 2, device=device, requires_grad=True)
+    states = Recurrence.apply(sums, torch.eye(2, device=device), *steps_of([1, 1, 1], device), 0, 0.5)
+    states.backward(torch.tensor([[0.0, 1.0], [0.0, 0.0], [100.0, 1.0]], device=device))
     last = states[2, 1].item()
     assert sums.grad[2].tolist() == [0.5, pytest.approx(last * (1 - last))]
     assert sums.grad[1, 0].item() == pytest.approx(0.5 * (states[1, 0] * (1 - states[1, 0])).item())

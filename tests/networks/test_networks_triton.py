@@ -16,9 +16,11 @@ KERNELS = {name: kernel for name, kernel in vars(triton_kernels).items() if geta
 NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "d_queries"}
 """Arrays that are rounded."""
 
-NUMBERS = {*triton_kernels.COUNTS, "length", "units"}
+NUMBERS = {*triton_kernels.COUNTS, "length", "units", "bptt"}
 
-CONSTANTS = {"hidden": 1000, "together": 1, "longest": 64, "width": 2000}
+OTHERS = {"padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
+
+CONSTANTS = {"hidden": 1000, "together": 1, "padded": 128, "longest": 64, "width": 2000}
 
 
 def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str, Any]]:
@@ -34,8 +36,10 @@ def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str,
         elif name == "block":
             block = triton_kernels.BLOCK if "hidden" in kernel.arg_names else triton_kernels.UNITS
             types[name], constants[name] = "constexpr", block
+        elif name in OTHERS:
+            types[name] = OTHERS[name]
         else:
-            types[name] = "*i1" if name == "padding" else "*bf16" if name in NARROW else "*fp32"
+            types[name] = "*bf16" if name in NARROW else "*fp32"
     return types, constants
 
 
@@ -47,5 +51,7 @@ OPTIONAL = {"states", "next_factor", "others", "offsets", "first", "second"}
 def test_a_kernel_compiles_for_a_gpu(name: str, missing: set[str]) -> None:
     kernel = KERNELS[name]
     types, constants = signature(kernel, missing & set(kernel.arg_names))
+    if "padded" in constants:
+        constants |= {"hidden": 100, "together": triton_kernels.SENTENCES}
     made = triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32))
     assert made.asm["cubin"] and made.metadata.shared < 200_000

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.networks.device import Linear, linear, table_rows
-from neural_smt.networks.recurrence import GatedRecurrence, OtherRecurrence, by_kernels
+from neural_smt.networks.recurrence import GatedRecurrence, OtherRecurrence, kernels_of
 
 
 class GatedUnit(nn.Module):
@@ -69,7 +69,7 @@ def side_by_side(
     units: Sequence[GatedUnit], inputs: Sequence[Tensor], initial: Tensor, sizes: list[int]
 ) -> list[Tensor]:
     """What each of several units makes of its own inputs, as ``GatedUnit.forward``; on a GPU in the same kernels."""
-    if not by_kernels(initial):
+    if not kernels_of(initial):
         return [unit(terms, initial, sizes) for unit, terms in zip(units, inputs, strict=True)]
     weights = (torch.stack(part) for part in zip(*((u.gates_weight, u.candidate_weight) for u in units), strict=True))
     start = initial.expand(len(units), *initial.shape)

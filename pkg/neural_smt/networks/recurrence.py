@@ -25,7 +25,7 @@ def _kernels() -> Any:
     return import_module("neural_smt.networks.triton_kernels") if find_spec("triton") else None
 
 
-def by_kernels(tensor: Tensor) -> Any:
+def kernels_of(tensor: Tensor) -> Any:
     """The kernels that compute with an array like this one, or None."""
     return _kernels() if tensor.is_cuda and tensor.dtype == torch.float32 else None
 
@@ -36,7 +36,7 @@ def open_gates(terms: Tensor, sums: Tensor, state: Tensor, gates: Tensor, produc
     terms: what the inputs add to the candidate and both gates, ``[n, 3H]``; sums: U h of the gates, ``[n, 2H]``; state:
     h, ``[n, H]``. In this module all arrays of a step may have a first dimension more, of units side by side.
     """
-    if kernels := by_kernels(state):
+    if kernels := kernels_of(state):
         return kernels.open_gates(terms, sums, state, gates, products)
     hidden = state.shape[-1]
     torch.add(terms[..., hidden:], sums, out=gates).sigmoid_()
@@ -53,7 +53,7 @@ def move(
     ``[m, H]``, where those go that there is a next step for, the first ones, and what they are as factors (None: the
     same).
     """
-    if kernels := by_kernels(state):
+    if kernels := kernels_of(state):
         return kernels.move(terms, sums, state, gates, candidates, states, next_state, next_factor)
     hidden, following = state.shape[-1], next_state.shape[-2]
     torch.add(terms[..., :hidden], sums, out=candidates).tanh_()
@@ -78,7 +78,7 @@ def begin_retreat(
     of its first rows, and what is written; sums, others: ``[m, H]`` and ``[l, H]``, what its products add to its first
     rows, or None; kept: the state before, the gates, the candidates; d_terms: ``[n, 3H]``.
     """
-    if kernels := by_kernels(d_states):
+    if kernels := kernels_of(d_states):
         return kernels.begin_retreat(d_states, d_old, sums, others, kept, d_terms)
     state, gates, candidates = kept
     rows, hidden = state.shape[-2:]
@@ -103,7 +103,7 @@ def _write(gradient: Any, d_output: Tensor, output: Tensor, d_input: Tensor) -> 
 
 def end_retreat(d_products: Tensor, state: Tensor, gates: Tensor, d_terms: Tensor, d_old: Tensor) -> None:
     """From the gradient of r * h, ``[n, H]``, write that of the reset gate's terms and add to ``d_old``."""
-    if kernels := by_kernels(d_products):
+    if kernels := kernels_of(d_products):
         return kernels.end_retreat(d_products, state, gates, d_terms, d_old)
     rows, hidden = state.shape[-2:]
     reset = gates[..., hidden:]

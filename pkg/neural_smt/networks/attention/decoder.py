@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from neural_smt.networks.attention.scorer import Memory, look, look_back
 from neural_smt.networks.device import product
-from neural_smt.networks.recurrence import begin_retreat, by_kernels, end_retreat, move, open_gates
+from neural_smt.networks.recurrence import begin_retreat, end_retreat, kernels_of, move, open_gates
 
 
 class DecoderWeights(NamedTuple):
@@ -103,7 +103,7 @@ class _Decoder(torch.autograd.Function):
         d_terms = factors.new_empty(len(states), 3 * hidden) if current else factors.new_zeros(len(states), 3 * hidden)
         d_queries = queries.new_empty(queries.shape, dtype=dtype)
         d_keys = torch.zeros_like(memory.keys)
-        d_energy = energy.new_zeros(rows if by_kernels(energy) else 1, len(energy))
+        d_energy = energy.new_zeros(rows if kernels_of(energy) else 1, len(energy))
         d_old = states.new_empty(rows, hidden)
         sums: Tensor | None = None
         others: Any = None

@@ -14,7 +14,7 @@ from torch import Tensor
 from neural_smt.jit import kernel
 from neural_smt.networks.beams import places_within
 from neural_smt.networks.primitives import ANY_ORDER, hyperbolic_tangent
-from neural_smt.networks.recurrence import by_kernels
+from neural_smt.networks.recurrence import kernels_of
 
 
 class Groups(NamedTuple):
@@ -79,7 +79,7 @@ def look(queries: Tensor, offsets: Tensor | None, memory: Memory, energy: Tensor
     """What the first ``n`` rows of the memory show, as ``attend``: write queries + offsets ``[n, K]``, alpha ``[n,
     L]``, c ``[n, 2H]``, and c as a factor ``[n, 2H]``.
     """
-    if kernels := by_kernels(queries):
+    if kernels := kernels_of(queries):
         return kernels.look(queries, offsets, *memory, energy, *written)
     asked, alphas, contexts, factors = written
     asked.copy_(queries if offsets is None else queries.add_(offsets))
@@ -95,7 +95,7 @@ def look_back(
     K]``, and add those of the keys, ``[B, L, K]``, and of v, in parts that sum up to it, ``[1, K]``, on a GPU ``[B,
     K]``.
     """
-    if kernels := by_kernels(d_contexts):
+    if kernels := kernels_of(d_contexts):
         return kernels.look_back(d_contexts, added, alphas, queries, *memory, energy, *written)
     d_queries, d_keys, d_energy = written
     for more in added:

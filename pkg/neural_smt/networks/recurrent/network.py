@@ -11,23 +11,26 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.device import table_rows
 from neural_smt.networks.folder import SavedNetwork
 from neural_smt.networks.packing import close, time_major
+from neural_smt.networks.recurrence import kernels_of
 from neural_smt.networks.recurrent.class_softmax import SoftmaxTargets, class_log_probabilities
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.vocabulary import BOS
 
 
 class SentenceBatch(NamedTuple):
-    """reads: int64 ``[N]``, the word before each token; sizes: tokens of each step; targets: what is predicted; inputs:
-    f of each token, float ``[N, D]``, or int64 ``[N, slots]`` where its vectors are learned, rows of their table;
-    tokens: int64 ``[N]``, the number of each token when they are counted sentence by sentence.
+    """reads: int64 ``[N]``, the word before each token; sizes: tokens of each step; starts: int64 ``[T + 1]``, how many
+    there are before each step and in all; targets: what is predicted; inputs: f of each token, float ``[N, D]``, or
+    int64 ``[N, slots]`` where its vectors are learned, rows of their table; tokens: int64 ``[N]``, the number of each
+    token when they are counted sentence by sentence.
     """
 
     reads: Tensor
     sizes: list[int]
+    starts: Tensor
     targets: SoftmaxTargets
     inputs: Tensor | None
     tokens: np.ndarray
@@ -58,7 +61,18 @@ def pack_sentences(
             inputs = table[inputs].flatten(1)
     reads = torch.from_numpy(words[:, 1].astype(np.int64))
     targets = SoftmaxTargets.of(config, classes, words)
-    return SentenceBatch(reads, alive.sum(axis=1).tolist(), targets, inputs, tokens)
+    sizes = alive.sum(axis=1)
+    starts = torch.from_numpy(offsets_of(sizes))
+    return SentenceBatch(reads, sizes.tolist(), starts, targets, inputs, tokens)
+
+
+LARGEST = 128
+"""Hidden units of a recurrence that one kernel computes with all its steps: it keeps W."""
+
+
+def _kernels(states: Tensor, weight: Tensor) -> Any:
+    """The kernels for GPUs, or None."""
+    return kernels_of(states) if len(weight) <= LARGEST else None
 
 
 class Recurrence(torch.autograd.Function):
@@ -72,9 +86,17 @@ class Recurrence(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, sums: Tensor, weight: Tensor, sizes: list[int], bptt: int, cutoff: float) -> Tensor:
-        """sums: x, ``[N, H]``; weight: W, ``[H, H]``, outputs first; sizes: rows of each step. Returns ``[N, H]``."""
+    def forward(ctx: Any, sums: Tensor, weight: Tensor, *rest: Any) -> Tensor:
+        """sums: x, ``[N, H]``; weight: W, ``[H, H]``, outputs first; then rows of each step and those before it, see
+        ``SentenceBatch``, and ``Backpropagation``. Returns ``[N, H]``.
+        """
+        sizes, starts, bptt, cutoff = rest
         states = torch.empty_like(sums)
+        ctx.save_for_backward(states, weight, starts)
+        ctx.sizes, ctx.bptt, ctx.cutoff = sizes, bptt, cutoff
+        if kernels := _kernels(sums, weight):
+            kernels.recur(sums.contiguous(), weight, starts, states, sizes[0])
+            return states
         turned, start, before = weight.t(), 0, None
         for size in sizes:
             here = slice(start, start + size)
@@ -83,32 +105,38 @@ class Recurrence(torch.autograd.Function):
             else:
                 torch.addmm(sums[here], before[:size], turned, out=states[here]).sigmoid_()
             before, start = states[here], start + size
-        ctx.save_for_backward(states, weight)
-        ctx.sizes, ctx.bptt, ctx.cutoff = sizes, bptt, cutoff
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        states, weight = ctx.saved_tensors
-        sizes, bptt, cutoff = ctx.sizes, ctx.bptt, ctx.cutoff
-        errors, gradient = torch.empty_like(states), gradient.clone()
-        later, start = None, len(states)
-        for step in range(len(sizes) - 1, -1, -1):
-            size = sizes[step]
-            start -= size
-            here = slice(start, start + size)
-            if later is not None and not (bptt and (step + 1) % bptt == 0):
-                gradient[start : start + len(later)].addmm_(later, weight)
-            torch.ops.aten.sigmoid_backward.grad_input(gradient[here], states[here], grad_input=errors[here])
-            if cutoff:
-                errors[here].clamp_(-cutoff, cutoff)
-            later = errors[here]
+        states, weight, starts = ctx.saved_tensors
+        errors = torch.empty_like(states)
+        if kernels := _kernels(states, weight):
+            truncated = ctx.sizes[0], ctx.bptt, ctx.cutoff
+            kernels.recur_back(gradient.contiguous(), states, weight, starts, errors, *truncated)
+        else:
+            _send_back(gradient.clone(), states, weight, errors, ctx)
         # row i of the later steps follows row i of the step before
-        before = [states[sum(sizes[:step]) :][:size] for step, size in enumerate(sizes[1:])]
-        if not before:
-            return errors, torch.zeros_like(weight), None, None, None
-        return errors, errors[sizes[0] :].t() @ torch.cat(before), None, None, None
+        before = [states[sum(ctx.sizes[:step]) :][:size] for step, size in enumerate(ctx.sizes[1:])]
+        d_weight = errors[ctx.sizes[0] :].t() @ torch.cat(before) if before else torch.zeros_like(weight)
+        return errors, d_weight, None, None, None, None
+
+
+def _send_back(gradient: Tensor, states: Tensor, weight: Tensor, errors: Tensor, ctx: Any) -> None:
+    """Write the error of every state, ``[N, H]``, step by step; ``gradient`` is overwritten."""
+    sizes, bptt, cutoff = ctx.sizes, ctx.bptt, ctx.cutoff
+    later, start = None, len(states)
+    for step in range(len(sizes) - 1, -1, -1):
+        size = sizes[step]
+        start -= size
+        here = slice(start, start + size)
+        if later is not None and not (bptt and (step + 1) % bptt == 0):
+            gradient[start : start + len(later)].addmm_(later, weight)
+        torch.ops.aten.sigmoid_backward.grad_input(gradient[here], states[here], grad_input=errors[here])
+        if cutoff:
+            errors[here].clamp_(-cutoff, cutoff)
+        later = errors[here]
 
 
 class Backpropagation(NamedTuple):
@@ -184,7 +212,7 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
                 inputs = table_rows(self.input_table, inputs).flatten(1)
             sums = sums + (inputs @ self.input_hidden.t()).to(sums.dtype)
         with torch.autocast(sums.device.type, enabled=False):
-            hidden = Recurrence.apply(sums, self.recurrent, batch.sizes, *self.backpropagation)
+            hidden = Recurrence.apply(sums, self.recurrent, batch.sizes, batch.starts, *self.backpropagation)
         known = hidden if inputs is None else torch.cat([hidden, inputs.to(hidden.dtype)], 1)
         direct = self.direct if self.config.direct_size else self.no_direct
         outputs = self.class_output, self.word_output, direct
