@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from neural_smt.networks.device import Linear, linear, table_rows
 from neural_smt.networks.recurrence import GatedRecurrence, OtherRecurrence, kernels_of
@@ -101,6 +102,25 @@ class Embedding(nn.Module):
         return vectors if mask is None else vectors * mask
 
 
+class _Maxout(torch.autograd.Function):
+    """The larger of every two neighbours, ``[N, 2M]`` -> ``[N, M]``; of equal ones the first gets the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, pieces: Tensor) -> Tensor:
+        one, other = pieces[:, 0::2], pieces[:, 1::2]
+        ctx.save_for_backward(one >= other)
+        return torch.maximum(one, other)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_units: Tensor) -> Tensor:
+        (first,) = ctx.saved_tensors
+        d_pieces = d_units.new_empty(len(d_units), 2 * d_units.shape[1])
+        torch.mul(d_units, first, out=d_pieces[:, 0::2])
+        torch.sub(d_units, d_pieces[:, 0::2], out=d_pieces[:, 1::2])
+        return d_pieces
+
+
 class MaxoutNetwork(nn.Module):
     """What networks that read a source have in common: words of both sides, and a maxout readout before the softmax.
 
@@ -152,5 +172,5 @@ class MaxoutNetwork(nn.Module):
         what s is multiplied by.
         """
         pieces = self.hidden_readout(states) + words + context
-        units = torch.maximum(pieces[:, 0::2], pieces[:, 1::2])
+        units = _Maxout.apply(pieces)
         return self.inner(units if mask is None else units * mask).to(states.dtype)

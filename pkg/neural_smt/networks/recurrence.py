@@ -7,7 +7,6 @@ a kernel each.
 """
 
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -22,7 +21,11 @@ from neural_smt.networks.device import affine, product
 @cache
 def _kernels() -> Any:
     """The kernels for GPUs, or None without Triton, which comes with PyTorch for CUDA."""
-    return import_module("neural_smt.networks.triton_kernels") if find_spec("triton") else None
+    if find_spec("triton") is None:
+        return None
+    from neural_smt.networks import triton_kernels
+
+    return triton_kernels
 
 
 def kernels_of(tensor: Tensor) -> Any:
@@ -85,7 +88,7 @@ def begin_retreat(
     d_new = d_states.clone()
     for more in (others, sums, None if sums is None else d_old[..., : sums.shape[-2], :]):
         if more is not None:
-            d_new[..., : more.shape[-2], :] += more
+            d_new[..., : more.shape[-2], :].add_(more)
     update = gates[..., :hidden]
     d_candidate = d_new * update
     torch.sub(d_new, d_candidate, out=d_old[..., :rows, :])
@@ -164,7 +167,7 @@ class GatedRecurrence(torch.autograd.Function):
             end_retreat(d_products, state, of_gates, d_term, d_old)
             sums = product(d_term[..., hidden:], gates_weight, dtype, wide)
         if sums is not None:
-            d_old[..., : sums.shape[-2], :] += sums
+            d_old[..., : sums.shape[-2], :].add_(sums)
         d_gates_weight = product(d_terms[..., hidden:].mT, factors, dtype, wide)
         d_candidate_weight = product(d_terms[..., :hidden].mT, products, dtype, wide)
         return d_terms, d_old, d_gates_weight, d_candidate_weight, None

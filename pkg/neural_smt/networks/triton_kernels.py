@@ -250,9 +250,8 @@ def _recur_back(
         places = here * hidden + unit[None, :]
         found = tl.load(gradient + places, mask=mask, other=0.0)
         sent = tl.dot(error, own, input_precision="ieee")
-        if bptt > 0:
-            if (step + 1) % bptt == 0:
-                sent = sent * 0.0
+        if (bptt > 0) & ((step + 1) % tl.maximum(bptt, 1) == 0):
+            sent = sent * 0.0
         state = tl.load(states + places, mask=mask, other=0.0)
         error = (found + sent) * state * (1.0 - state)
         if cutoff > 0:

@@ -123,7 +123,7 @@ class _Decoder(torch.autograd.Function):
         d_initial = torch.zeros_like(d_old) if current else d_following[:rows].clone()
         d_initial += others
         if sums is not None:
-            d_initial[: len(sums)] += d_old[: len(sums)] + sums
+            d_initial[: len(sums)].add_(d_old[: len(sums)]).add_(sums)
         d_annotations = _outer_over_time(alphas, d_contexts, sizes)
         d_gates = product(d_terms[:, hidden:].t(), factors[:, : 3 * hidden], dtype, wide)
         d_candidate = product(d_terms[:, :hidden].t(), factors[:, hidden:], dtype, wide)

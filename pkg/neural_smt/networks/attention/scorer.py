@@ -99,7 +99,7 @@ def look_back(
         return kernels.look_back(d_contexts, added, alphas, queries, *memory, energy, *written)
     d_queries, d_keys, d_energy = written
     for more in added:
-        d_contexts[: len(more)] += more
+        d_contexts[: len(more)].add_(more)
     d_alpha = torch.bmm(memory.annotations[: len(queries)], d_contexts[:, :, None])[:, :, 0]
     d_energies = torch.ops.aten._softmax_backward_data(d_alpha, alphas, 1, alphas.dtype)
     add_gradients(d_energies, queries, memory, energy, d_queries, d_keys, d_energy[0])
