@@ -156,10 +156,10 @@ def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     given = {key: mapped(held, value) for key, value in kwargs.items()} | ({} if named is None else {"device": "cpu"})
     if given.get("pin_memory"):
         given["pin_memory"] = False
-    if func in (torch.ops.aten.mm.dtype, torch.ops.aten.bmm.dtype):
+    if func in (torch.ops.aten.mm.dtype, torch.ops.aten.bmm.dtype, torch.ops.aten.addmm.dtype):
         # what CUDA alone has
-        left, right, wide = mapped(held, args)
-        result = left.to(wide) @ right.to(wide)
+        *offset, left, right, wide = mapped(held, args)
+        result = sum(offset, left.to(wide) @ right.to(wide))
     else:
         result = func(*mapped(held, args), **given)
 

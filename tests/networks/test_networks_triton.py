@@ -13,12 +13,12 @@ from neural_smt.networks import triton_kernels  # noqa: E402
 
 KERNELS = {name: kernel for name, kernel in vars(triton_kernels).items() if getattr(kernel, "do_not_specialize", None)}
 
-NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "d_queries"}
+NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "d_queries", "d_logits"}
 """Arrays that are rounded."""
 
 NUMBERS = {*triton_kernels.COUNTS, "length", "units", "bptt"}
 
-OTHERS = {"padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
+OTHERS = {"targets": "*i64", "padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
 
 CONSTANTS = {"hidden": 1000, "together": 1, "padded": 128, "longest": 64, "width": 2000}
 
@@ -43,7 +43,7 @@ def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str,
     return types, constants
 
 
-OPTIONAL = {"states", "next_factor", "others", "offsets", "first", "second"}
+OPTIONAL = {"states", "next_factor", "others", "offsets", "first", "second", "chances"}
 
 
 @pytest.mark.parametrize("missing", [set(), OPTIONAL], ids=["all", "least"])

@@ -146,6 +146,8 @@ def affine(
     ``dtype``, or like ``weight`` or ``offset`` if one of them is.
     """
     dtype = dtype or (weight.dtype if weight.dtype.itemsize < offset.dtype.itemsize else offset.dtype)
+    if factor.is_cuda and out is None and dtype != offset.dtype:
+        return torch.addmm(offset, factor.to(dtype), weight.t().to(dtype), out_dtype=offset.dtype)
     if dtype == factor.dtype and not _by_onednn(factor):
         return torch.addmm(offset, factor, weight.t(), out=out)
     if dtype == factor.dtype and offset.dim() == 1 and out is None:
@@ -158,24 +160,32 @@ class _Linear(torch.autograd.Function):
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
         ctx.save_for_backward(inputs, weight)
         ctx.dtype = dtype
-        return product(inputs, weight.t(), dtype) if bias is None else affine(bias, inputs, weight, dtype=dtype)
+        if bias is None:
+            return product(inputs, weight.t(), dtype, weight.dtype)
+        return affine(bias, inputs, weight, dtype=dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
         asked = ctx.needs_input_grad
-        d_inputs = product(d_output, weight, ctx.dtype) if asked[0] else None
+        d_inputs = product(d_output, weight, ctx.dtype, inputs.dtype) if asked[0] else None
         d_weight = product(d_output.t(), inputs, ctx.dtype) if asked[1] else None
         return d_inputs, d_weight, d_output.sum(0) if asked[2] else None, None
 
 
-def exact_linear(inputs: Tensor, weight: Tensor) -> Tensor:
-    """``inputs @ weight.T``, differentiable, in the type of ``inputs``: autocast rounds the factors alone."""
+def rounded(inputs: Tensor) -> Tensor:
+    """As autocast rounds what a layer is given, once for several layers."""
     kind = inputs.device.type
-    rounded = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else inputs.dtype
+    return inputs.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else inputs
+
+
+def exact_linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``inputs @ weight.T + bias``, differentiable, in the type of ``weight``: autocast rounds the factors alone."""
+    kind = inputs.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else inputs.dtype
     with torch.autocast(kind, enabled=False):
-        return _Linear.apply(inputs, weight, None, rounded)
+        return _Linear.apply(inputs, weight, bias, dtype)
 
 
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -193,6 +203,14 @@ class Linear(nn.Linear):
     def forward(self, input: Tensor) -> Tensor:
         """``[N, I]`` -> ``[N, O]``."""
         return linear(input, self.weight, self.bias)
+
+
+class ExactLinear(nn.Linear):
+    """A layer of ``exact_linear``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``[N, I]`` -> ``[N, O]``."""
+        return exact_linear(input, self.weight, self.bias)
 
 
 def table_rows(table: Tensor, rows: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.errors import UserError
-from neural_smt.networks.device import Linear
+from neural_smt.networks.device import ExactLinear, Linear, rounded
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.layers import GatedUnit, MaxoutNetwork, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
@@ -129,9 +129,9 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         self.encoder = unit(embedding, hidden)
         self.decoder = unit(embedding, hidden, reset_after=conventions.reset == "paper")
         # V
-        self.summary = Linear(hidden, hidden) if conventions.summary == "paper" else None
+        self.summary = ExactLinear(hidden, hidden) if conventions.summary == "paper" else None
         # V' and its bias
-        self.initialiser = Linear(hidden, hidden)
+        self.initialiser = ExactLinear(hidden, hidden)
         # C, and C_z, C_r where there are gates
         self.context = Linear(hidden, self.decoder.blocks * hidden, bias=False)
         self.add_readout(hidden)
@@ -150,25 +150,26 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
 
     def summarise(self, states: Tensor) -> Tensor:
         """c from the encoder's state after the end symbol, ``[B, H]`` -> ``[B, H]`` (``Conventions.summary``)."""
-        return states if self.summary is None else self.summary(states).tanh().to(states.dtype)
+        return states if self.summary is None else self.summary(states).tanh()
 
     def decoder_context(self, summary: Tensor) -> Context:
         """Everything the decoder reads of c, ``[B, H]``."""
         hidden = self.config.hidden
-        terms = self.context(summary)
+        read = rounded(summary)
+        terms = self.context(read)
         gated = None
         if self.decoder.reset_after:
             # Under the reset gate instead of beside it; the sum below must not see it twice.
             gated = terms[:, :hidden].to(summary.dtype)
             terms = nn.functional.pad(terms[:, hidden:], (hidden, 0))
-        initial = self.initialiser(summary).tanh().to(summary.dtype)
-        return Context(initial, terms, gated, self.context_readout(summary))
+        initial = self.initialiser(summary).tanh()
+        return Context(initial, terms, gated, self.context_readout(read))
 
     def forward(self, batch: PairBatch) -> Tensor:
         """Natural log p(target | source), end symbol included, of every pair of the batch: ``[B]``, in pair order."""
         target, masks = batch.target, batch.masks()
         context = self.decoder_context(self.encode(batch.source, masks.source)).take(batch.pairing)
-        embedded = self.target_embedding(target.words[target.previous], masks.target)
+        embedded = rounded(self.target_embedding(target.before, masks.target))
         inputs = self.decoder.inputs(embedded) + context.inputs[target.rows[batch.pairs :]]
         sizes = target.sizes[1:]
         initial = context.initial
@@ -183,7 +184,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         inner = self.before_softmax(states, words, context.readout[target.rows], masks.readout)
         ids, places, chances = batch.sample or (None, target.words, None)
         scores = self.output.scores(inner, ids, places, words.dtype, chances, batch.smoothing)
-        return torch.zeros_like(initial[:, 0]).index_add(0, batch.order[target.rows], scores)
+        return torch.zeros_like(initial[:, 0]).index_add(0, batch.owners, scores)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.device import Linear, linear, table_rows
+from neural_smt.networks.device import ExactLinear, Linear, linear, table_rows
 from neural_smt.networks.recurrence import GatedRecurrence, OtherRecurrence, kernels_of
 
 
@@ -40,8 +40,8 @@ class GatedUnit(nn.Module):
 
     def inputs(self, embedded: Tensor) -> Tensor:
         """W e for the candidate (bias added) and both gates: ``[N, E] -> [N, 3H]``, all steps in one product."""
-        terms = linear(embedded, self.input_weight)
-        return terms + nn.functional.pad(self.input_bias, (0, (self.blocks - 1) * self.hidden)).to(terms.dtype)
+        bias = nn.functional.pad(self.input_bias, (0, (self.blocks - 1) * self.hidden))
+        return linear(embedded, self.input_weight, bias)
 
     def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: Tensor | None = None) -> Tensor:
         """States after every step of packed sequences: ``[N, H]``.
@@ -148,7 +148,7 @@ class MaxoutNetwork(nn.Module):
         self.hidden_readout = Linear(config.hidden, pieces)
         self.word_readout = Linear(config.embedding, pieces, bias=False)
         self.context_readout = Linear(context, pieces, bias=False)
-        self.inner = Linear(config.maxout, config.rank, bias=False)
+        self.inner = ExactLinear(config.maxout, config.rank, bias=False)
 
     @torch.no_grad()
     def _initialise(self, random: np.random.Generator) -> None:
@@ -173,4 +173,4 @@ class MaxoutNetwork(nn.Module):
         """
         pieces = self.hidden_readout(states) + words + context
         units = _Maxout.apply(pieces)
-        return self.inner(units if mask is None else units * mask).to(states.dtype)
+        return self.inner(units if mask is None else units * mask)

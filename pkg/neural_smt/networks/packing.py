@@ -21,14 +21,14 @@ class Packed:
     """``B`` sequences of ``N`` words in all, each closed by the end symbol.
 
     words: int64 ``[N]``, the words of step 0 of every row, then those of step 1, ...; rows: int64 ``[N]``, the row of
-    each; sizes: rows alive at each step, not increasing; previous: int64 ``[N - B]``, for each position after the
-    first step, the position of its predecessor; last: int64 ``[B]``, the position of each row's end symbol.
+    each; sizes: rows alive at each step, not increasing; before: int64 ``[N - B]``, for each position after the first
+    step, the word before it; last: int64 ``[B]``, the position of each row's end symbol.
     """
 
     words: torch.Tensor
     rows: torch.Tensor
     sizes: list[int]
-    previous: torch.Tensor
+    before: torch.Tensor
     last: torch.Tensor
 
 
@@ -62,13 +62,15 @@ class PairBatch:
     """Phrase pairs: each side in its own order of falling length.
 
     pairing: int64 ``[B]``, the source row of each target row; order: int64 ``[B]``, the pair of each target row;
-    sample: what target words are predicted from, if not from all; noise: in training alone.
+    owners: int64 ``[N]``, that of each target position; sample: what target words are predicted from, if not from all;
+    noise: in training alone.
     """
 
     source: Packed
     target: Packed
     pairing: torch.Tensor
     order: torch.Tensor
+    owners: torch.Tensor
     sample: Sample | None = None
     noise: Noise | None = None
 
@@ -125,10 +127,11 @@ def pack(sequences: Ragged, device: torch.device = CPU) -> tuple[Packed, np.ndar
     starts = np.cumsum(sizes) - sizes
     steps, rows = np.nonzero(alive)
     later = steps > 0
+    words = close(sequences)[places].astype(np.int64)
     arrays = {
-        "words": close(sequences)[places].astype(np.int64),
+        "words": words,
         "rows": rows,
-        "previous": starts[steps[later] - 1] + rows[later],
+        "before": words[starts[steps[later] - 1] + rows[later]],
         "last": starts[alive.sum(axis=0) - 1] + np.arange(len(order)),
     }
     tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
@@ -140,4 +143,4 @@ def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU) -> Pa
     packed_source, source_order = pack(source)
     packed_target, target_order = pack(target)
     pairing, order = map(torch.from_numpy, (np.argsort(source_order)[target_order], target_order))
-    return uploaded(PairBatch(packed_source, packed_target, pairing, order), device)
+    return uploaded(PairBatch(packed_source, packed_target, pairing, order, order[packed_target.rows]), device)

@@ -166,7 +166,7 @@ class GatedRecurrence(torch.autograd.Function):
             d_products = product(d_term[..., :hidden], candidate_weight, dtype, wide)
             end_retreat(d_products, state, of_gates, d_term, d_old)
             sums = product(d_term[..., hidden:], gates_weight, dtype, wide)
-        if sums is not None:
+        if sums is not None and ctx.needs_input_grad[1]:
             d_old[..., : sums.shape[-2], :].add_(sums)
         d_gates_weight = product(d_terms[..., hidden:].mT, factors, dtype, wide)
         d_candidate_weight = product(d_terms[..., :hidden].mT, products, dtype, wide)

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 from neural_smt.jit import kernel, leaf
 from neural_smt.networks.device import MULTIPLE, PackedLayer, affine, product, table_rows
 from neural_smt.networks.primitives import ANY_ORDER, exponential
+from neural_smt.networks.recurrence import kernels_of
 
 BLOCK = 4096
 """Exponentials that are added up in float32; the sums of blocks are added up in float64.
@@ -140,6 +141,36 @@ class _WordLogProbabilities(torch.autograd.Function):
         return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None, None
 
 
+class _ByKernels(torch.autograd.Function):
+    """The same on a GPU, in float32: of the logits, which are kept, a kernel makes what is asked for, and another one
+    their gradient, rounded to ``dtype``.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, *rest: Any) -> Tensor:
+        dtype, chances = rest
+        factors = [inner.to(dtype), weight.to(dtype)]
+        if further := _missing(weight, len(weight)):
+            factors[1] = nn.functional.pad(factors[1], (0, 0, 0, further))
+        logits = product(factors[0], factors[1].t(), dtype, inner.dtype)
+        scores, normalisers = (inner.new_empty(len(inner)) for _ in range(2))
+        kernels_of(inner).softmax(logits, bias, chances, words, normalisers, scores)
+        ctx.save_for_backward(logits, bias, words, normalisers, *factors)
+        ctx.chances = chances
+        return scores
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
+        logits, bias, words, normalisers, inner, weight = ctx.saved_tensors
+        d_logits = inner.new_empty(logits.shape)
+        arguments = words, normalisers, d_output.contiguous(), d_logits
+        kernels_of(logits).softmax_back(logits, bias, ctx.chances, *arguments)
+        d_inner = product(d_logits, weight, inner.dtype, logits.dtype)
+        d_weight = product(d_logits.t(), inner, inner.dtype, logits.dtype)[: len(bias)]
+        return d_inner, d_weight, d_logits.sum(0, dtype=bias.dtype)[: len(bias)], None, None, None
+
+
 def _missing(tensor: Tensor, length: int) -> int:
     """To a multiple of 8 on a GPU, whose fast products want rows of a multiple of 16 bytes."""
     return -length % 8 if tensor.is_cuda else 0
@@ -160,7 +191,8 @@ def word_log_probabilities(
     to be among them. The sum over that vocabulary is then estimated, without bias: e to the logit of each word drawn is
     divided by its chance, but for the row's own word (importance sampling, Bengio and Senecal 2008).
     """
-    return _WordLogProbabilities.apply(inner, weight, bias, words, dtype, chances)
+    function = _ByKernels if kernels_of(inner) else _WordLogProbabilities
+    return function.apply(inner, weight, bias, words, dtype, chances)
 
 
 def smoothed(scores: Tensor, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, share: float) -> Tensor:

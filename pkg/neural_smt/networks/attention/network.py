@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, decode
 from neural_smt.networks.attention.scorer import Groups, Memory, attend
-from neural_smt.networks.device import CPU, Linear, linear, product, uploaded
+from neural_smt.networks.device import CPU, ExactLinear, Linear, linear, product, rounded, uploaded
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork, side_by_side
 from neural_smt.networks.packing import UNMASKED, Masks, Packed, PairBatch, pack, pack_pairs
@@ -198,7 +198,7 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         self.forward_encoder = GatedUnit(embedding, hidden)
         self.backward_encoder = GatedUnit(embedding, hidden)
         # W and b of s_0
-        self.initialiser = Linear(hidden, hidden)
+        self.initialiser = ExactLinear(hidden, hidden)
         # A, B, C and v of r(s_{t-1}, h_j, y*_{t-1}) = v . tanh(A h_j + B s_{t-1} + C y*_{t-1})
         self.scorer_keys = Linear(2 * hidden, config.attention, bias=False)
         self.scorer_state = Linear(hidden, config.attention, bias=False)
@@ -229,7 +229,7 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         inputs = units[0].inputs(embedded), units[1].inputs(embedded)[layout.mirror]
         forward, backward = side_by_side(units, inputs, initial, source.sizes)
         # The backward encoder has read a whole row where the forward one reads its end symbol.
-        start = self.initialiser(backward[source.last]).tanh().to(backward.dtype)
+        start = self.initialiser(backward[source.last]).tanh()
         annotations = torch.cat((forward, backward[layout.mirror]), 1)
         keys = self.scorer_keys(annotations).to(annotations.dtype)
         shape = *layout.positions.shape, -1
@@ -248,7 +248,7 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         """Of every target position: the state, context and alpha of ``decode``, and O_y e(y) of the word before."""
         target, first = batch.pairs.target, (0, 0, batch.pairs.pairs, 0)
         start, memory = self.encode(batch.pairs.source, batch.layout, masks.source)
-        embedded = self.target_embedding(target.words[target.previous], masks.target)
+        embedded = rounded(self.target_embedding(target.before, masks.target))
         # At the first step there is no word before.
         offsets = None if self.scorer_word is None else nn.functional.pad(self.scorer_word(embedded), first)
         initial = start.index_select(0, batch.pairs.pairing)
@@ -262,7 +262,7 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         states, contexts, _, words = self._decoded(batch, masks)
         inner = self.before_softmax(states, words, self.context_readout(contexts), masks.readout)
         scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype, batch.pairs.smoothing)
-        return torch.zeros_like(states[: batch.pairs.pairs, 0]).index_add(0, batch.pairs.order[target.rows], scores)
+        return torch.zeros_like(states[: batch.pairs.pairs, 0]).index_add(0, batch.pairs.owners, scores)
 
     @torch.no_grad()
     def alignments(self, batch: AttentionBatch) -> list[np.ndarray]:
