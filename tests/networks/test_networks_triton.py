@@ -34,7 +34,8 @@ def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str,
         elif name in CONSTANTS or name.endswith("width"):
             types[name], constants[name] = "constexpr", CONSTANTS.get(name, 3000)
         elif name == "block":
-            block = triton_kernels.BLOCK if "hidden" in kernel.arg_names else triton_kernels.UNITS
+            sizes = {"hidden": triton_kernels.BLOCK, "keys": triton_kernels.UNITS, "logits": triton_kernels.LOGITS}
+            (block,) = (sizes[array] for array in sizes if array in kernel.arg_names)
             types[name], constants[name] = "constexpr", block
         elif name in OTHERS:
             types[name] = OTHERS[name]

@@ -138,16 +138,21 @@ def _end_retreat(
     tl.store(d_old + kept, tl.load(d_old + kept, mask=inside) + d_product * reset, mask=inside)
 
 
+@triton.jit
+def _seen(rows, length, together: tl.constexpr, longest: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
+    position, inside = tl.arange(0, longest), row < rows
+    place = row[:, None] * length + position[None, :]
+    return row, inside, place, inside[:, None] & (position < length)[None, :]
+
+
 @triton.jit(do_not_specialize=COUNTS)
 def _look(
     queries, offsets, annotations, keys, padding, energy, asked, alphas, contexts, factors, rows, length, units,
     width: tl.constexpr, factors_width: tl.constexpr, together: tl.constexpr, longest: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
-    position, inside = tl.arange(0, longest), row < rows
-    place = row[:, None] * length + position[None, :]
-    there = inside[:, None] & (position < length)[None, :]
+    row, inside, place, there = _seen(rows, length, together, longest)
     energies = tl.zeros([together, longest], tl.float32)
     for start in range(0, units, block):
         unit = start + tl.arange(0, block)
@@ -183,10 +188,7 @@ def _look_back(
     length, units, width: tl.constexpr, added_width: tl.constexpr, together: tl.constexpr, longest: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
-    position, inside = tl.arange(0, longest), row < rows
-    place = row[:, None] * length + position[None, :]
-    there = inside[:, None] & (position < length)[None, :]
+    row, inside, place, there = _seen(rows, length, together, longest)
     d_alpha = tl.zeros([together, longest], tl.float32)
     for start in range(0, width, block):
         unit = start + tl.arange(0, block)
@@ -263,6 +265,14 @@ def _recur_back(
 
 
 @triton.jit
+def _predicted(targets, rows, together: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
+    inside = place < rows
+    row = tl.where(inside, place, 0)
+    return row, inside, tl.load(targets + row)
+
+
+@triton.jit
 def _logits(logits, bias, chances, row, word, start, words, columns, block: tl.constexpr):
     unit = start + tl.arange(0, block)
     known = unit < words
@@ -281,10 +291,7 @@ def _softmax(
     logits, bias, chances, targets, normalisers, scores, rows, words, columns, together: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
-    inside = place < rows
-    row = tl.where(inside, place, 0)
-    word = tl.load(targets + row)
+    row, inside, word = _predicted(targets, rows, together)
     largest = tl.full([together], float("-inf"), tl.float32)
     total, chosen = tl.zeros([together], tl.float32), tl.zeros([together], tl.float32)
     for start in range(0, words, block):
@@ -303,10 +310,8 @@ def _softmax_back(
     logits, bias, chances, targets, normalisers, d_scores, d_logits, rows, words, columns, together: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
-    inside = place < rows
-    row = tl.where(inside, place, 0)
-    word, start = tl.load(targets + row), tl.program_id(1) * block
+    row, inside, word = _predicted(targets, rows, together)
+    start = tl.program_id(1) * block
     value, own, unit = _logits(logits, bias, chances, row, word, start, words, columns, block)
     share = tl.exp(value - tl.load(normalisers + row)[:, None])
     found = tl.load(d_scores + row)[:, None] * (tl.where(own, 1.0, 0.0) - share)

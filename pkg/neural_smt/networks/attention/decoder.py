@@ -85,7 +85,7 @@ class _Decoder(torch.autograd.Function):
             made = following[before] if current else None
             onward = states[after], factors[after, :hidden]
             move(terms, sums, states[before], gates[before], candidates[before], made, *onward)
-        kept = states, contexts, queries, alphas, gates, candidates, factors
+        kept = states, queries, alphas, gates, candidates, factors
         ctx.save_for_backward(*memory, of_query, of_gates, of_candidate, weights.energy, *kept)
         ctx.sizes, ctx.current = sizes, current
         ctx.offsets = None if offsets is None else offsets.dtype
@@ -96,7 +96,7 @@ class _Decoder(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, d_following: Tensor, d_contexts: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         *parts, of_query, of_gates, of_candidate, energy = ctx.saved_tensors[:7]
-        states, _contexts, queries, alphas, gates, candidates, factors = ctx.saved_tensors[7:]
+        states, queries, alphas, gates, candidates, factors = ctx.saved_tensors[7:]
         memory, sizes, current = Memory(*parts), ctx.sizes, ctx.current
         dtype, wide, rows, hidden = factors.dtype, states.dtype, ctx.sizes[0], states.shape[1]
         d_following, d_contexts = d_following.contiguous(), d_contexts.clone()
