@@ -202,7 +202,7 @@ def test_rows_times_the_matrix_of_their_sentence() -> None:
     owner = np.array([0, 0, 2, 2, 2, 3])
     random = np.random.default_rng(1)
     rows, matrices = (torch.from_numpy(random.normal(size=shape)) for shape in ((6, 4), (5, 4, 3)))
-    groups = Groups.of(owner, 5, CPU)
+    groups = Groups.of(owner, 5)
     assert groups.place.tolist() == [0, 1, 0, 1, 2, 0]
     expected = [row @ matrices[own] for row, own in zip(rows, owner, strict=True)]
     np.testing.assert_allclose(groups.times(rows, matrices), torch.stack(expected), rtol=1e-12)
@@ -211,11 +211,12 @@ def test_rows_times_the_matrix_of_their_sentence() -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("limited", [False, True])
-def test_cuda_finds_what_the_cpu_finds(limited: bool) -> None:
-    network, source = lively(), random_sentences(30, 20)
+@pytest.mark.parametrize(("precision", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_cuda_finds_what_the_cpu_finds(limited: bool, precision: torch.dtype, tolerance: float) -> None:
+    network, source = lively().to(precision), random_sentences(30, 20)
     sets = toys.random_sets(30, 400) if limited else None
     expected = beam_search(network, source, decoding_settings(), sets)
-    assert_same(beam_search(network.to("cuda"), source, decoding_settings(), sets), expected, atol=1e-9)
+    assert_same(beam_search(network.to("cuda"), source, decoding_settings(), sets), expected, atol=tolerance)
 
 
 LAST = 12

@@ -25,7 +25,7 @@ ctypes.CDLL(os.environ["SIMULATED_CUDA"], mode=ctypes.RTLD_GLOBAL)
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
+from torch import Tensor, distributed  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 DEVICE = torch.device("cuda:0")
@@ -234,7 +234,8 @@ OF_A_DEVICE: dict[str, Any] = {
     "is_available": lambda: True,
     "is_initialized": lambda: True,
     "is_bf16_supported": lambda *_, **__: True,
-    "device_count": lambda: 1,
+    "device_count": lambda: 2,
+    "set_device": lambda *_: None,
     "current_device": lambda: 0,
     "get_device_name": lambda *_: "simulated",
     "get_device_capability": lambda *_: (9, 0),
@@ -252,8 +253,13 @@ def simulated() -> Iterator[Counted]:
         stack.enter_context(patch.multiple(torch.cuda, **OF_A_DEVICE))
         if find_spec("triton"):
             stack.enter_context(patch("neural_smt.networks.triton_kernels.launch", launch))
+        join = distributed.init_process_group
+        stack.enter_context(
+            patch.object(distributed, "init_process_group", lambda how: join(how.replace("nccl", "gloo")))
+        )
         stack.enter_context(torch.autograd.set_multithreading_enabled(False))
         stack.enter_context(_Everywhere())
+        torch.__future__.set_overwrite_module_params_on_conversion(True)
         torch._C._set_only_lift_cpu_tensors(True)
         stack.callback(torch._C._set_only_lift_cpu_tensors, False)
         yield counted
@@ -262,7 +268,7 @@ def simulated() -> Iterator[Counted]:
 def pytest_configure(config: pytest.Config) -> None:
     """Tests that are marked ``gpu`` find a device when they are read."""
     torch.cuda.is_available = OF_A_DEVICE["is_available"]
-    torch.__future__.set_overwrite_module_params_on_conversion(True)
+    torch.cuda.device_count = OF_A_DEVICE["device_count"]
 
 
 @pytest.fixture(autouse=True)

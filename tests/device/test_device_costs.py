@@ -1,6 +1,7 @@
 """What an update asks of a GPU, counted on the simulated one: kernels, copies, and calls that wait for it."""
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
@@ -13,12 +14,18 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import torch
+from attention_world import decoding_settings, lively, random_sentences, random_sets
 from training_runs import Inputs, arguments, sentences, write_ngrams, write_pairs, write_table
 
+from neural_smt.decoding.attention.search import beam_search
+from neural_smt.decoding.scorers.attention import AttentionPredictions, AttentionStates, AttentionTextScorer
+from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
+from neural_smt.training.checkpoint import NAME as CHECKPOINT
+from neural_smt.training.checkpoint import save_checkpoint
 from neural_smt.training.loop import Trainer
 from neural_smt.training.steps import train_network
 
@@ -109,3 +116,42 @@ def test_a_chunk_of_pairs_travels_once_and_is_waited_for_once(simulation: Any) -
     scores, work = scorer.score(source, target, batch=1000)
     assert (simulation.uploads.total() - before[0], simulation.waits.total() - before[1]) == (1, 1)
     assert work.pairs == 300 and (scores < 0).all()
+
+
+def test_checkpoints_are_written_while_updates_go_on(tmp_path: Path, simulation: Any) -> None:
+    went_on, update, modes = threading.Event(), Trainer.update, []
+
+    def noticing(trainer: Trainer) -> None:
+        update(trainer)
+        modes.append(torch.get_deterministic_debug_mode())
+        if trainer.progress.updates == 4:
+            went_on.set()
+
+    def waiting(*arguments: Any) -> None:
+        assert went_on.wait(20)
+        save_checkpoint(*arguments)
+
+    given = arguments("cslm", write_ngrams(tmp_path), tmp_path, updates=5, checkpoint_every=3, validate_every=0)
+    with patch.object(Trainer, "update", noticing), patch("neural_smt.training.loop.save_checkpoint", waiting):
+        train_network(**given | {"device": "cuda"})
+    assert read_meta(tmp_path / "state" / CHECKPOINT)["progress"]["updates"] == 5
+    # what PyTorch cannot repeat it warns of
+    assert modes == [1] * 5 and torch.get_deterministic_debug_mode() == 0
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_step_of_a_beam_search_is_one_copy_each_way(limited: bool, simulation: Any) -> None:
+    """Besides what a batch needs before its first step, and one copy more whenever half of its sentences have ended."""
+    network, source = lively().float().to("cuda"), random_sentences(16, 20)
+    sets, steps = random_sets(16, 400) if limited else None, []
+    predict = AttentionTextScorer.predict
+
+    def counting(scorer: AttentionTextScorer, states: AttentionStates) -> AttentionPredictions:
+        steps.append((simulation.uploads.total(), simulation.waits.total()))
+        return predict(scorer, states)
+
+    with patch.object(AttentionTextScorer, "predict", counting):
+        beam_search(network, source, decoding_settings(batch=16), sets)
+    uploads, waits = np.diff(steps, axis=0)[1:].T
+    assert len(steps) > 20 and set(waits.tolist()) == {1}
+    assert set(uploads.tolist()) <= {1, 2} and uploads.sum() <= len(uploads) + np.log2(16)

@@ -18,7 +18,7 @@ NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "
 
 NUMBERS = {*triton_kernels.COUNTS, "length", "units", "bptt"}
 
-OTHERS = {"targets": "*i64", "padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
+OTHERS = {"targets": "*i64", "owners": "*i64", "padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
 
 CONSTANTS = {"hidden": 1000, "together": 1, "padded": 128, "longest": 64, "width": 2000}
 
@@ -44,7 +44,7 @@ def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str,
     return types, constants
 
 
-OPTIONAL = {"states", "next_factor", "others", "offsets", "first", "second", "chances"}
+OPTIONAL = {"states", "next_factor", "others", "offsets", "owners", "asked", "factors", "first", "second", "chances"}
 
 
 @pytest.mark.parametrize("missing", [set(), OPTIONAL], ids=["all", "least"])

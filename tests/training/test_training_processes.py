@@ -1,10 +1,6 @@
 """Training in two processes: the same weights as in one, resuming, faults."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +10,12 @@ import psutil
 import pytest
 import torch
 from refusals import check_refused
-from runs_in_processes import die
+from runs_in_processes import die, run_in_two
 from safetensors.numpy import load_file
 from training_runs import CASES, Inputs, arguments, train
 
 from neural_smt.io.files import read_csv
-from neural_smt.training.launch import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
-from neural_smt.workflow.code_digest import PACKAGE
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = CASES["processes"]
 
@@ -41,11 +35,7 @@ def in_two(all_inputs: dict[str, Inputs], tmp_path_factory: pytest.TempPathFacto
         kind, inputs, options = given(name, all_inputs)
         shorter = {"epochs": 2} if kind == "recurrent" else {"updates": 12}
         requests += [arguments(kind, inputs, folder / name, **options | further) for further in (shorter, {})]
-    (folder / "requests").write_text(json.dumps(requests, default=str))
-    program = [str(Path(__file__).with_name("runs_in_processes.py")), str(folder / "requests")]
-    torchrun = ["torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
-    environment = os.environ | loopback_variables() | {"PYTHONPATH": str(PACKAGE.parent), "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", *torchrun, *program], env=environment, check=True)
+    run_in_two(requests, folder)
     return folder
 
 
@@ -69,6 +59,20 @@ def test_two_processes_do_what_one_does(all_inputs: dict[str, Inputs], in_two: P
     kept = [sorted(path.name for path in folder.glob("epochs/*")) for folder in (in_two / case, tmp_path)]
     assert kept[0] == kept[1]
     assert bool(kept[0]) == ("by_epoch" in options)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two CUDA devices")
+def test_two_gpus_do_what_a_cpu_does(all_inputs: dict[str, Inputs], tmp_path: Path) -> None:
+    runs: dict[str, tuple[str, Inputs, dict[str, Any]]] = {}
+    for case in ("code", "cslm", "adagrad", "candidates"):
+        kind, inputs, options = given(case, all_inputs)
+        fewer = {"epochs": 1} if kind == "recurrent" else {"updates": 5}
+        runs[case] = kind, inputs, options | fewer | {"precision": "fp32"}
+    run_in_two([arguments(*run[:2], tmp_path / case, **run[2]) for case, run in runs.items()], tmp_path, "cuda")
+    for case, (kind, inputs, options) in runs.items():
+        train(kind, inputs, tmp_path / f"{case}.one", **options)
+        assert_alike(tmp_path / case, tmp_path / f"{case}.one", 1e-5)
 
 
 @pytest.mark.slow

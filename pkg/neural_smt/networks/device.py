@@ -6,10 +6,12 @@ processors that are not Intel's, so that oneDNN is called here; weights that sta
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
@@ -55,17 +57,18 @@ def precision_context(device: torch.device, precision: str) -> AbstractContextMa
 
 @contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """What is trained on CPUs is the same in every run, with any number of threads that stays the same.
+    """What is trained is the same in every run, on CPUs with any number of threads that stays the same.
 
-    Threads would otherwise add up the gradients of rows that were gathered more than once in the order they come.
+    Threads would otherwise add up the gradients of rows that were gathered more than once in the order they come. On a
+    GPU PyTorch warns of a sum that it cannot repeat.
     """
     if device.type != "cpu":
-        yield
-        return
+        # read when the first matrix is multiplied: products whose sums do not depend on what runs beside them
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # not use_deterministic_algorithms, which imports a compiler for a second
     memory: Any = torch.utils.deterministic
     before, filled = torch.get_deterministic_debug_mode(), memory.fill_uninitialized_memory
-    torch.set_deterministic_debug_mode("error")
+    torch.set_deterministic_debug_mode("error" if device.type == "cpu" else "warn")
     memory.fill_uninitialized_memory = False
     try:
         yield
@@ -155,6 +158,11 @@ def affine(
     return torch.add(offset, product(factor, weight.t(), dtype), out=out)
 
 
+def missing(tensor: Tensor, length: int) -> int:
+    """To a multiple of 8 on a GPU, whose fast products want rows of a multiple of 16 bytes."""
+    return -length % 8 if tensor.is_cuda else 0
+
+
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
@@ -168,10 +176,14 @@ class _Linear(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
-        asked = ctx.needs_input_grad
+        asked, d_bias = ctx.needs_input_grad, d_output.sum(0) if ctx.needs_input_grad[2] else None
+        if further := missing(d_output, len(weight)):
+            d_output = nn.functional.pad(d_output, (0, further))
+        d_weight = product(d_output.t(), inputs, ctx.dtype)[: len(weight)] if asked[1] else None
+        if further:
+            weight = nn.functional.pad(weight, (0, 0, 0, further))
         d_inputs = product(d_output, weight, ctx.dtype, inputs.dtype) if asked[0] else None
-        d_weight = product(d_output.t(), inputs, ctx.dtype) if asked[1] else None
-        return d_inputs, d_weight, d_output.sum(0) if asked[2] else None, None
+        return d_inputs, d_weight, d_bias, None
 
 
 def rounded(inputs: Tensor) -> Tensor:
@@ -242,12 +254,24 @@ def uploaded(batch: R, device: torch.device) -> R:
     if not tensors:
         return batch
     sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
-    packed = torch.empty(sum(sizes), dtype=torch.uint8)
+    packed = torch.empty(sum(sizes), dtype=torch.uint8, pin_memory=True)
     for tensor, part in zip(tensors, packed.split(sizes), strict=True):
         part.view(tensor.dtype).view(tensor.shape).copy_(tensor)
     parts = zip(tensors, packed.to(device, non_blocking=True).split(sizes), strict=True)
     moved = {id(tensor): part.view(tensor.dtype).view(tensor.shape) for tensor, part in parts}
     return _mapped(batch, lambda tensor: moved.get(id(tensor), tensor))
+
+
+def downloaded(*tensors: Tensor) -> list[np.ndarray]:
+    """Tensors of a device as arrays, which come in one copy."""
+    if not tensors[0].is_cuda:
+        return [tensor.numpy() for tensor in tensors]
+    parts = [tensor.contiguous().view(-1).view(torch.uint8) for tensor in tensors]
+    found = torch.cat(parts).cpu().split([len(part) for part in parts])
+    # copied, as a part may begin where its type does not
+    return [
+        part.clone().view(tensor.dtype).view(tensor.shape).numpy() for part, tensor in zip(found, tensors, strict=True)
+    ]
 
 
 def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:

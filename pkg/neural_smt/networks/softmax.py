@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel, leaf
-from neural_smt.networks.device import MULTIPLE, PackedLayer, affine, product, table_rows
+from neural_smt.networks.device import MULTIPLE, PackedLayer, affine, missing, product, table_rows
 from neural_smt.networks.primitives import ANY_ORDER, exponential
 from neural_smt.networks.recurrence import kernels_of
 
@@ -93,13 +93,13 @@ class _WordLogProbabilities(torch.autograd.Function):
         if chances is not None:
             bias = bias - chances.log()
         ctx.words, ctx.dtype = len(weight), dtype
-        if further := _missing(weight, len(weight)):
+        if further := missing(weight, len(weight)):
             # words of probability 0
             weight = nn.functional.pad(weight, (0, 0, 0, further))
             bias = nn.functional.pad(bias, (0, further), value=-torch.inf)
-        missing = -len(inner) % MULTIPLE if _in_one_pass(inner) else 0
+        filled = -len(inner) % MULTIPLE if _in_one_pass(inner) else 0
         # as many rows as other batches have, of which the last count nothing
-        exponentials = inner.new_empty(len(inner) + missing, len(weight))
+        exponentials = inner.new_empty(len(inner) + filled, len(weight))
         exponentials[len(inner) :] = 0
         normalisers = inner.new_empty(len(inner))
         chosen = inner.new_empty(len(inner))
@@ -134,8 +134,8 @@ class _WordLogProbabilities(torch.autograd.Function):
         d_inner.addcmul_(weight[words], d_output[:, None])
         scaled = torch.cat((inner, torch.ones_like(share)), 1)
         width = scaled.shape[1]
-        missing = _missing(scaled, width), len(exponentials) - len(inner)
-        filled = nn.functional.pad(scaled * -share, (0, missing[0], 0, missing[1]))
+        further = missing(scaled, width), len(exponentials) - len(inner)
+        filled = nn.functional.pad(scaled * -share, (0, further[0], 0, further[1]))
         d_weight = product(exponentials.t(), filled, ctx.dtype)[: ctx.words, :width]
         d_weight.index_add_(0, words, scaled * d_output[:, None])
         return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None, None
@@ -150,7 +150,7 @@ class _ByKernels(torch.autograd.Function):
     def forward(ctx: Any, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, *rest: Any) -> Tensor:
         dtype, chances = rest
         factors = [inner.to(dtype), weight.to(dtype)]
-        if further := _missing(weight, len(weight)):
+        if further := missing(weight, len(weight)):
             factors[1] = nn.functional.pad(factors[1], (0, 0, 0, further))
         logits = product(factors[0], factors[1].t(), dtype, inner.dtype)
         scores, normalisers = (inner.new_empty(len(inner)) for _ in range(2))
@@ -169,11 +169,6 @@ class _ByKernels(torch.autograd.Function):
         d_inner = product(d_logits, weight, inner.dtype, logits.dtype)
         d_weight = product(d_logits.t(), inner, inner.dtype, logits.dtype)[: len(bias)]
         return d_inner, d_weight, d_logits.sum(0, dtype=bias.dtype)[: len(bias)], None, None, None
-
-
-def _missing(tensor: Tensor, length: int) -> int:
-    """To a multiple of 8 on a GPU, whose fast products want rows of a multiple of 16 bytes."""
-    return -length % 8 if tensor.is_cuda else 0
 
 
 def _in_one_pass(logits: Tensor) -> bool:

@@ -143,16 +143,18 @@ def _seen(rows, length, together: tl.constexpr, longest: tl.constexpr):
     row = tl.program_id(0).to(tl.int64) * together + tl.arange(0, together)
     position, inside = tl.arange(0, longest), row < rows
     place = row[:, None] * length + position[None, :]
-    return row, inside, place, inside[:, None] & (position < length)[None, :]
+    return row, inside, position, place, inside[:, None] & (position < length)[None, :]
 
 
 @triton.jit(do_not_specialize=COUNTS)
 def _look(
-    queries, offsets, annotations, keys, padding, energy, asked, alphas, contexts, factors, rows, length, units,
+    queries, offsets, owners, annotations, keys, padding, energy, asked, alphas, contexts, factors, rows, length, units,
     width: tl.constexpr, factors_width: tl.constexpr, together: tl.constexpr, longest: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    row, inside, place, there = _seen(rows, length, together, longest)
+    row, inside, position, place, there = _seen(rows, length, together, longest)
+    owner = row if owners is None else tl.load(owners + row, mask=inside, other=0)
+    word = owner[:, None] * length + position[None, :]
     energies = tl.zeros([together, longest], tl.float32)
     for start in range(0, units, block):
         unit = start + tl.arange(0, block)
@@ -161,12 +163,13 @@ def _look(
         query = tl.load(queries + spot, mask=mask, other=0.0)
         if offsets is not None:
             query += tl.load(offsets + spot, mask=mask, other=0.0).to(tl.float32)
-        tl.store(asked + spot, query, mask=mask)
-        spots = place[:, :, None] * units + unit[None, None, :]
+        if asked is not None:
+            tl.store(asked + spot, query, mask=mask)
+        spots = word[:, :, None] * units + unit[None, None, :]
         key = tl.load(keys + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
         share = tl.load(energy + unit, mask=known, other=0.0)
         energies += tl.sum(share[None, None, :] * _tanh(key + query[:, None, :]), 2)
-    hidden = tl.load(padding + place, mask=there, other=True)
+    hidden = tl.load(padding + word, mask=there, other=True)
     energies = tl.where(hidden & inside[:, None], float("-inf"), energies)
     shares = tl.exp(energies - tl.max(energies, 1)[:, None])
     alpha = shares / tl.sum(shares, 1)[:, None]
@@ -174,12 +177,13 @@ def _look(
     for start in range(0, width, block):
         unit = start + tl.arange(0, block)
         known = unit < width
-        spots = place[:, :, None] * width + unit[None, None, :]
+        spots = word[:, :, None] * width + unit[None, None, :]
         annotation = tl.load(annotations + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
         context = tl.sum(alpha[:, :, None] * annotation, 1)
         mask = inside[:, None] & known[None, :]
         tl.store(contexts + row[:, None] * width + unit[None, :], context, mask=mask)
-        tl.store(factors + row[:, None] * factors_width + unit[None, :], context, mask=mask)
+        if factors is not None:
+            tl.store(factors + row[:, None] * factors_width + unit[None, :], context, mask=mask)
 
 
 @triton.jit(do_not_specialize=COUNTS)
@@ -188,7 +192,7 @@ def _look_back(
     length, units, width: tl.constexpr, added_width: tl.constexpr, together: tl.constexpr, longest: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    row, inside, place, there = _seen(rows, length, together, longest)
+    row, inside, _, place, there = _seen(rows, length, together, longest)
     d_alpha = tl.zeros([together, longest], tl.float32)
     for start in range(0, width, block):
         unit = start + tl.arange(0, block)
@@ -364,11 +368,11 @@ def _launch_look(kernel: Any, keys: Tensor, rows: int, *arguments: Any, **widths
 
 def look(
     queries: Tensor, offsets: Tensor | None, annotations: Tensor, keys: Tensor, padding: Tensor, energy: Tensor,
-    *written: Tensor,
+    asked: Tensor | None, alphas: Tensor, contexts: Tensor, factors: Tensor | None, owners: Tensor | None = None,
 ) -> None:  # fmt: skip
-    """See ``attention.scorer.look``."""
-    widths = {"width": annotations.shape[2], "factors_width": written[-1].stride(0)}
-    arguments = queries, offsets, annotations, keys, padding, energy, *written
+    """See ``attention.scorer.look``; of what is None nothing is written. owners: see ``attention.scorer.Groups``."""
+    widths = {"width": annotations.shape[2], "factors_width": 0 if factors is None else factors.stride(0)}
+    arguments = queries, offsets, owners, annotations, keys, padding, energy, asked, alphas, contexts, factors
     _launch_look(_look, keys, len(queries), *arguments, **widths)
 
 

@@ -42,8 +42,8 @@ def fingerprint(values: Any, *data: np.ndarray | Ragged) -> str:
 
 
 def save_checkpoint(folder: Path, run: str, checkpoint: Checkpoint) -> None:
-    """Write the checkpoint of the run with fingerprint ``run`` into ``folder``."""
-    arrays = {name: tensor.cpu().numpy() for name, tensor in checkpoint.tensors.items()}
+    """Write the checkpoint of the run with fingerprint ``run`` into ``folder``; its tensors are on the CPU."""
+    arrays = {name: tensor.numpy() for name, tensor in checkpoint.tensors.items()}
     write_arrays(Path(folder) / NAME, arrays, {"run": run, "progress": checkpoint.progress})
 
 

@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -241,6 +242,8 @@ class Trainer:
         # what updates have cost, which may still be on a GPU, and the examples and words of this process since
         self._cost = torch.zeros((), dtype=torch.float64, device=self.device)
         self._seen = [0, 0]
+        # a checkpoint is written while a GPU goes on; what waits until the last one is
+        self._written: Callable[[], object] = lambda: None
         self.validate_every = self.settings.validate_every or self.task.updates_per_epoch
 
     def train(self) -> list[Record]:
@@ -248,8 +251,10 @@ class Trainer:
 
         The network then holds the weights that ``settings.keep`` asks for.
         """
-        with repeatable(self.device):
-            return self._train()
+        with repeatable(self.device), ThreadPoolExecutor(1) as self._writer:
+            records = self._train()
+            self._written()
+            return records
 
     def _train(self) -> list[Record]:
         settings, progress = self.settings, self._restore()
@@ -365,7 +370,13 @@ class Trainer:
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
-        save_checkpoint(self.state, self.fingerprint, Checkpoint(tensors, asdict(self.progress)))
+        fetched = {name: tensor.cpu() for name, tensor in tensors.items()}
+        arguments = self.state, self.fingerprint, Checkpoint(fetched, asdict(self.progress))
+        if self.device.type == "cpu":
+            save_checkpoint(*arguments)
+            return
+        self._written()
+        self._written = self._writer.submit(save_checkpoint, *arguments).result
 
     def _restore(self) -> Progress:
         checkpoint = load_checkpoint(self.state, self.fingerprint)

@@ -116,8 +116,8 @@ def _search(scorer: StepScorer, rows: np.ndarray, settings: Settings) -> list[li
     step = 0
     while len(beams.owner):
         predictions = cast(RankedPredictions, scorer.predict(states))
-        values, words = predictions.best(settings.beam)
-        links = strongest(predictions.alphas.cpu().numpy(), lengths[beams.owner])
+        values, words, alphas = predictions.best(settings.beam)
+        links = strongest(alphas, lengths[beams.owner])
         rows, chosen, totals = best_continuations(beams.owner, beams.totals, values, words, places)
         ends = chosen == EOS
         beams.finish(rows[ends], totals[ends], True, found)

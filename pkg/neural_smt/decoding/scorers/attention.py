@@ -20,7 +20,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork, LimitedOutput, pack_sentences
 from neural_smt.networks.attention.scorer import Groups
 from neural_smt.networks.beams import top_values
-from neural_smt.networks.device import precision_context, select_device
+from neural_smt.networks.device import downloaded, precision_context, select_device, uploaded
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries
@@ -207,33 +207,35 @@ class SentenceBatch:
     def __init__(self, network: AttentionNetwork, source: Ragged, output: OutputWords, kept: bool = False):
         self.device = network.output.weight.device
         packed, layout, order = pack_sentences(source, self.device)
-        rows = self.tensor(np.argsort(order))
+        (rows,) = self.upload(np.argsort(order))
         initial, memory = network.encode(packed, layout)
         self.initial, self.memory, self.output = initial[rows], memory.take(rows), output
         self._present = np.arange(len(source))  # the sentence of each row of the memory and of the output
-        self._kept = kept
+        self.kept = kept
 
     def groups(self, owner: np.ndarray) -> Groups:
-        """Which row of the memory and of the output each prefix needs, after leaving out those that none needs.
+        """Which row of the memory and of the output each prefix needs, after leaving out those that none needs; on the
+        CPU.
 
         owner: int64 ``[n]``, rising, the sentence of each; a sentence that is missing must not come again,
         unless the batch was made with ``kept``.
         """
         needed = np.unique(owner)
-        if not self._kept and 2 * len(needed) <= len(self._present):  # not at every step: leaving out copies the rest
-            rows = self.tensor(np.searchsorted(self._present, needed))
+        if not self.kept and 2 * len(needed) <= len(self._present):  # not at every step: leaving out copies the rest
+            (rows,) = self.upload(np.searchsorted(self._present, needed))
             self.memory, self.output, self._present = self.memory.take(rows), self.output.take(rows), needed
-        return Groups.of(np.searchsorted(self._present, owner), len(self._present), self.device)
+        return Groups.of(np.searchsorted(self._present, owner), len(self._present))
 
-    def tensor(self, array: np.ndarray) -> Tensor:
+    def upload(self, *arrays: np.ndarray) -> tuple[Tensor, ...]:
         """int64, where the network is."""
-        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
+        return uploaded(tuple(torch.from_numpy(array.astype(np.int64)) for array in arrays), self.device)
 
 
 @dataclass(frozen=True)
 class AttentionStates:
     """Prefixes of translations: s_{t-1} ``[n, H]`` and the last word y_{t-1} of each (int64 ``[n]``; None: none has one
-    yet); owner: int64 ``[n]``, rising, the sentence of the batch; mixed: whether words are -1 where a prefix has none.
+    yet); owner: int64 ``[n]``, rising, the sentence of the batch; mixed: whether words are -1 where a prefix has none;
+    groups: of the owners, where they are known.
     """
 
     batch: SentenceBatch
@@ -241,13 +243,14 @@ class AttentionStates:
     hidden: Tensor
     words: Tensor | None
     mixed: bool = False
+    groups: Groups | None = None
 
     def __len__(self) -> int:
         return len(self.owner)
 
     def take(self, rows: np.ndarray) -> "AttentionStates":
         """See ``States``."""
-        numbers = self.batch.tensor(rows)
+        (numbers,) = self.batch.upload(rows)
         words = None if self.words is None else self.words[numbers]
         return AttentionStates(self.batch, self.owner[rows], self.hidden[numbers], words, self.mixed)
 
@@ -266,22 +269,26 @@ class AttentionPredictions:
     def scores(self, rows: np.ndarray, words: np.ndarray) -> np.ndarray:
         """See ``Predictions``: over the target words of each sentence."""
         batch, output = self.states.batch, self.network.output
-        numbers = batch.tensor(rows)
+        numbers, chosen = batch.upload(rows, words)
         normalisers = batch.output.log_normalisers(self.inner, self.groups)[numbers]
-        found = choose_logits(self.inner, output.weight, output.bias, numbers, batch.tensor(words)) - normalisers
+        found = choose_logits(self.inner, output.weight, output.bias, numbers, chosen) - normalisers
         return found.cpu().numpy()
 
-    def best(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities (float64) and ids, ``[n, <= count]``, of the best next words, best first."""
-        values, words = (part.cpu().numpy() for part in self.states.batch.output.best(self.inner, self.groups, count))
-        return values.astype(np.float64), words
+    def best(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See ``RankedPredictions``."""
+        found = self.states.batch.output.best(self.inner, self.groups, count)
+        values, words, alphas = downloaded(*found, self.alphas)
+        return values.astype(np.float64), words, alphas
 
     def extend(self, rows: np.ndarray, words: np.ndarray) -> AttentionStates:
         """See ``Predictions``."""
-        batch = self.states.batch
-        numbers, chosen = batch.tensor(rows), batch.tensor(words)
+        batch, owner = self.states.batch, self.states.owner[rows]
+        places = torch.from_numpy(rows), torch.from_numpy(words.astype(np.int64))
+        # of a batch that is kept some of the states are taken before they are asked
+        groups = None if batch.kept else batch.groups(owner)
+        (numbers, chosen), groups = uploaded((places, groups), batch.device)
         hidden = self.network.advance(self.states.hidden[numbers], chosen, self.kept[numbers])
-        return AttentionStates(batch, self.states.owner[rows], hidden, chosen)
+        return AttentionStates(batch, owner, hidden, chosen, groups=groups)
 
 
 @dataclass(eq=False)
@@ -321,11 +328,11 @@ class AttentionTextScorer(StepScorer):
             return AttentionStates(batch, np.arange(len(sentences)), batch.initial, None)
         known, batch = self.read
         owner = np.searchsorted(known, sentences)
-        return AttentionStates(batch, owner, batch.initial[batch.tensor(owner)], None)
+        return AttentionStates(batch, owner, batch.initial[batch.upload(owner)[0]], None)
 
     def predict(self, states: AttentionStates) -> AttentionPredictions:
         """See ``StepScorer``."""
-        groups = states.batch.groups(states.owner)
+        groups = states.groups or uploaded(states.batch.groups(states.owner), states.batch.device)
         memory, words = states.batch.memory, states.words
         before = words if words is None else words.clamp(min=0)
         found: tuple[Tensor, ...] = self.network.look(states.hidden, before, memory, groups)
@@ -337,7 +344,7 @@ class AttentionTextScorer(StepScorer):
     def join(self, parts: Sequence[AttentionStates]) -> AttentionStates:
         """See ``StepScorer``; of one batch."""
         batch = parts[0].batch
-        words = [batch.tensor(np.full(len(part), -1)) if part.words is None else part.words for part in parts]
+        words = [batch.upload(np.full(len(part), -1))[0] if part.words is None else part.words for part in parts]
         owner = np.concatenate([part.owner for part in parts])
         mixed = any(part.mixed or part.words is None for part in parts)
         return AttentionStates(batch, owner, torch.cat([part.hidden for part in parts]), torch.cat(words), mixed)

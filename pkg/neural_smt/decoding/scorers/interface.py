@@ -137,14 +137,12 @@ class Predictions(Protocol):
 
 
 class RankedPredictions(Predictions, Protocol):
-    """Those of a network that translates by beam search. alphas: Tensor ``[n, L]``, the weight that each word of the
-    source sentence and its end had for the prediction.
-    """
+    """Those of a network that translates by beam search."""
 
-    alphas: Any
-
-    def best(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities (float64) and ids, ``[n, <= count]``, of the best next words, best first."""
+    def best(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log-probabilities (float64) and ids, ``[n, <= count]``, of the best next words, best first; alphas, ``[n,
+        L]``, the weight that each word of the source sentence and its end had for the prediction.
+        """
 
 
 class StepScorer(TextScorer):

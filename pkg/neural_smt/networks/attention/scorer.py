@@ -30,11 +30,10 @@ class Groups(NamedTuple):
     largest: int
 
     @classmethod
-    def of(cls, owner: np.ndarray, sentences: int, device: torch.device) -> "Groups":
-        """Those of int64 ``[n]``, n of at least 1, rising, below ``sentences``."""
+    def of(cls, owner: np.ndarray, sentences: int) -> "Groups":
+        """Those of int64 ``[n]``, n of at least 1, rising, below ``sentences``, on the CPU."""
         place = places_within(owner)
-        rows, places = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (owner, place))
-        return cls(rows, places, sentences, int(place.max()) + 1)
+        return cls(torch.from_numpy(owner), torch.from_numpy(place), sentences, int(place.max()) + 1)
 
     def times(self, rows: Tensor, matrices: Tensor) -> Tensor:
         """Each row ``[n, X]`` times the matrix of its sentence, ``[S, X, Y]``: ``[n, Y]``.
@@ -68,6 +67,11 @@ def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | Non
     groups: which row of the memory each looks at, in place of its own: a row is then not copied for each.
     """
     owner = None if groups is None else groups.owner
+    if kernels := kernels_of(queries):
+        alphas = queries.new_empty(len(queries), memory.padding.shape[1])
+        contexts = queries.new_empty(len(queries), memory.annotations.shape[2])
+        kernels.look(queries, None, *memory, energy, None, alphas, contexts, None, owner)
+        return alphas, contexts
     weights = energies(queries, memory, energy, owner).softmax(1)
     with torch.autocast(queries.device.type, enabled=False):
         if groups is not None:
@@ -105,8 +109,10 @@ def look_back(
     add_gradients(d_energies, queries, memory, energy, d_queries, d_keys, d_energy[0])
 
 
-TILE = 1 << 18
-"""Numbers of the hidden layer that a CPU computes at a time without kernels: few enough to stay in its cache."""
+TILE, LARGE_TILE = 1 << 18, 1 << 26
+"""Numbers of the hidden layer that are computed at a time without kernels: on a CPU few enough to stay in its cache, on
+a GPU 256 MiB.
+"""
 
 
 def energies(queries: Tensor, memory: Memory, energy: Tensor, owner: Tensor | None = None) -> Tensor:
@@ -156,9 +162,9 @@ def _by_kernel(*tensors: Tensor) -> bool:
 
 
 def _tiles(queries: Tensor, keys: Tensor) -> list[slice]:
-    """Slices of a few rows each; of all rows on a GPU."""
+    """Slices of a few rows each."""
     count = len(queries)
-    rows = count if queries.is_cuda else max(TILE // keys[0].numel(), 1)
+    rows = max((LARGE_TILE if queries.is_cuda else TILE) // keys[0].numel(), 1)
     return [slice(start, min(start + rows, count)) for start in range(0, count, rows)]
 
 
