@@ -10,11 +10,14 @@ from network_cases import CASES, CPU, enlarge
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beams import BLOCK, top_values
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.device import precision_context
+from neural_smt.networks.encoder_decoder import EncoderDecoder, StepDecoder
 from neural_smt.networks.packing import pack_pairs
-from neural_smt.networks.proposals import beam_search, sample
+from neural_smt.networks.proposals import _begin, _logits, beam_search, sample
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.vocabulary import BOS, EOS, UNK
+
+GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 
 
 def toy(words: int = 6, conventions: str = "code", ending: float = 0.0) -> EncoderDecoder:
@@ -97,6 +100,19 @@ def test_a_beam_shrinks_with_what_it_finishes() -> None:
         assert np.bincount(found.source, minlength=2).max() <= size
         scored, _ = PairScorer(toy(9)).score(source.take(found.source), found.phrases, 4)
         np.testing.assert_allclose(found.scores, scored, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=GPU)])
+def test_rounded_products_change_scores_little_and_their_sum_less(device: str) -> None:
+    network, source = toy(9).to(device), Ragged.from_lists([[3, 4], [5, 6, 7]])
+    exact, found = (beam_search(network, source, 3, precision=precision) for precision in ("fp32", "bf16"))
+    for one, other in zip(found.phrases.arrays, exact.phrases.arrays, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert 1e-6 < np.abs(found.scores - exact.scores).max() < 0.05
+    with torch.no_grad(), precision_context(torch.device(device), "bf16"):
+        decoder = StepDecoder(network)
+        ((_, logits),) = _logits(decoder, *_begin(decoder, source))
+    assert logits.dtype == torch.float32
 
 
 def test_unknown_words_are_not_proposed() -> None:

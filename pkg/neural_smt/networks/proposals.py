@@ -18,6 +18,7 @@ from torch import Tensor
 
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.beams import best_continuations, places_within, top_values
+from neural_smt.networks.device import affine, downloaded, precision_context, uploaded
 from neural_smt.networks.encoder_decoder import Context, EncoderDecoder, Prefixes, StepDecoder
 from neural_smt.networks.packing import pack
 from neural_smt.networks.softmax import TILE
@@ -58,14 +59,15 @@ class Proposals:
 def _begin(decoder: StepDecoder, source: Ragged) -> tuple[Context, Prefixes]:
     """The contexts of source phrases (shortlist ids) and their empty prefixes."""
     packed, order = pack(source, decoder.inputs.device)
-    return decoder.begin(decoder.network.encode(packed)[torch.from_numpy(np.argsort(order))])
+    summaries = decoder.network.encode(packed)
+    return decoder.begin(summaries[torch.from_numpy(np.argsort(order)).to(summaries.device)])
 
 
 def _extend(
     decoder: StepDecoder, context: Context, prefixes: Prefixes, parents: np.ndarray, words: np.ndarray
 ) -> Prefixes:
-    device = prefixes.owner.device
-    return decoder.extend(context, prefixes, *(torch.from_numpy(part).to(device) for part in (parents, words)))
+    added = uploaded((torch.from_numpy(parents), torch.from_numpy(words)), prefixes.owner.device)
+    return decoder.extend(context, prefixes, *added)
 
 
 def _logits(decoder: StepDecoder, context: Context, prefixes: Prefixes) -> Iterator[tuple[int, Tensor]]:
@@ -73,10 +75,10 @@ def _logits(decoder: StepDecoder, context: Context, prefixes: Prefixes) -> Itera
 
     Few enough that what is done with them finds them in the processor's cache.
     """
-    output, inner = decoder.network.output, decoder.before_softmax(context, prefixes)
+    output, inner = decoder.network.output, decoder.before_softmax(context, prefixes).to(context.initial.dtype)
     rows = max(1, len(inner) if inner.is_cuda else max(TILE // len(output.weight), 16))
     for start in range(0, len(inner), rows):
-        yield start, torch.addmm(output.bias, inner[start : start + rows], output.weight.t())
+        yield start, affine(output.bias, inner[start : start + rows], output.weight, dtype=decoder.inputs.dtype)
 
 
 WORDS_PER_SOURCE_WORD = 3
@@ -176,26 +178,30 @@ def invert(weights: Tensor, rows: Tensor, points: Tensor) -> Tensor:
 
 @torch.no_grad()
 def beam_search(
-    network: EncoderDecoder, source: Ragged, size: int = 10, largest: int = 500, batch: int = 256
+    network: EncoderDecoder,
+    source: Ragged,
+    size: int = 10,
+    largest: int = 500,
+    batch: int = 256,
+    precision: str = "fp32",
 ) -> Proposals:
     """The most probable target phrases of each of ``source`` (int32 shortlist ids), best first, at most ``size`` of
     each: as many as the beam has places. All are ``complete``.
 
     largest: beam at which a source phrase without result is given up; batch: source phrases that go through the network
-    together.
+    together; precision: as in ``precision_context``.
     """
     beam, waiting, parts = size, np.arange(len(source)), []
-    decoder = StepDecoder(network)
-    while len(waiting):
-        # short phrases end early: searched with their like, none waits for a long one
-        waiting = waiting[np.argsort(source.lengths[waiting], kind="stable")]
-        starts = range(0, len(waiting), batch)
-        found = [_search_chunk(decoder, source, waiting[start : start + batch], beam, size) for start in starts]
-        parts += found
-        waiting = np.setdiff1d(waiting, np.concatenate([part.source for part in found]))
-        beam *= 2
-        if beam > largest:
-            break
+    with precision_context(network.output.weight.device, precision):
+        decoder = StepDecoder(network)
+        while len(waiting) and beam <= max(largest, size):
+            # short phrases end early: searched with their like, none waits for a long one
+            waiting = waiting[np.argsort(source.lengths[waiting], kind="stable")]
+            starts = range(0, len(waiting), batch)
+            found = [_search_chunk(decoder, source, waiting[start : start + batch], beam, size) for start in starts]
+            parts += found
+            waiting = np.setdiff1d(waiting, np.concatenate([part.source for part in found]))
+            beam *= 2
     return Proposals.concatenate(parts)
 
 
@@ -208,8 +214,8 @@ def _search_chunk(decoder: StepDecoder, source: Ragged, numbers: np.ndarray, siz
     history = np.zeros((len(numbers), 0), dtype=np.int32)
     totals = np.zeros(len(numbers))
     owners, phrases, scores = [], [], []
+    owner = np.arange(len(numbers))
     for step in range(3 * int(lengths.max())):
-        owner = prefixes.owner.cpu().numpy()
         values, words = _best_words(decoder, context, prefixes, size, lengths[owner] // 2 > step)
         rows, words, totals = best_continuations(owner, totals, values, words, places)
         ends = words == EOS
@@ -223,7 +229,7 @@ def _search_chunk(decoder: StepDecoder, source: Ragged, numbers: np.ndarray, siz
         if len(rows) == 0:
             break
         history = np.concatenate((history[rows], words[:, None].astype(np.int32)), axis=1)
-        prefixes = _extend(decoder, context, prefixes, rows, words)
+        prefixes, owner = _extend(decoder, context, prefixes, rows, words), owner[rows]
     owner, score = np.concatenate(owners), np.concatenate(scores)
     order = np.lexsort((-score, owner))
     order = order[places_within(owner[order]) < most]  # a doubled beam may have found more
@@ -246,6 +252,7 @@ def _best_words(
         logits[:, [UNK, BOS]] = -torch.inf
         logits[:, EOS].masked_fill_(too_early[start : start + len(logits)], -torch.inf)
         best, ids = top_values(logits, min(size, logits.shape[1]))
-        values.append((best - normalisers).double().cpu().numpy())
-        words.append(ids.cpu().numpy())
+        gained, chosen = downloaded((best - normalisers).double(), ids)
+        values.append(gained)
+        words.append(chosen)
     return np.concatenate(values), np.concatenate(words)

@@ -123,7 +123,7 @@ def _proposals(
     known = wanted.count(ids == UNK) == 0
     queries = wanted.take(np.flatnonzero(known & (wanted.lengths <= settings.max_words)))
     read = Ragged(ids[queries.values], queries.offsets)
-    found = beam_search(model.network, read, settings.best, WIDER * settings.best)
+    found = beam_search(model.network, read, settings.best, WIDER * settings.best, precision=settings.precision)
     written = Ragged(vocabularies[1].ids(model.target.words)[found.phrases.values], found.phrases.offsets)
     sound = (written.lengths >= 1) & (written.lengths <= LONGEST_TARGET)
     sound &= written.count(np.arange(len(vocabularies[1])) < len(RESERVED)) == 0
