@@ -252,7 +252,7 @@ def simulated() -> Iterator[Counted]:
     with ExitStack() as stack:
         stack.enter_context(patch.multiple(torch.cuda, **OF_A_DEVICE))
         if find_spec("triton"):
-            stack.enter_context(patch("neural_smt.networks.triton_kernels.launch", launch))
+            stack.enter_context(patch("neural_smt.networks.triton_kernels.launching.launch", launch))
         join = distributed.init_process_group
         stack.enter_context(
             patch.object(distributed, "init_process_group", lambda how: join(how.replace("nccl", "gloo")))

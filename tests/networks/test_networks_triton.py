@@ -9,14 +9,19 @@ triton = pytest.importorskip("triton", reason="no Triton, which comes with PyTor
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 
-from neural_smt.networks import triton_kernels  # noqa: E402
+from neural_smt.networks.triton_kernels import attention, gated, launching, output, recurrent  # noqa: E402
 
-KERNELS = {name: kernel for name, kernel in vars(triton_kernels).items() if getattr(kernel, "do_not_specialize", None)}
+KERNELS = {
+    name: kernel
+    for module in (attention, gated, output, recurrent)
+    for name, kernel in vars(module).items()
+    if getattr(kernel, "do_not_specialize", None)
+}
 
 NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "d_queries", "d_logits"}
 """Arrays that are rounded."""
 
-NUMBERS = {*triton_kernels.COUNTS, "length", "units", "bptt"}
+NUMBERS = {*launching.COUNTS, "length", "units", "bptt"}
 
 OTHERS = {"targets": "*i64", "owners": "*i64", "padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
 
@@ -34,7 +39,7 @@ def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str,
         elif name in CONSTANTS or name.endswith("width"):
             types[name], constants[name] = "constexpr", CONSTANTS.get(name, 3000)
         elif name == "block":
-            sizes = {"hidden": triton_kernels.BLOCK, "keys": triton_kernels.UNITS, "logits": triton_kernels.LOGITS}
+            sizes = {"hidden": gated.BLOCK, "keys": attention.UNITS, "logits": output.LOGITS}
             (block,) = (sizes[array] for array in sizes if array in kernel.arg_names)
             types[name], constants[name] = "constexpr", block
         elif name in OTHERS:
@@ -54,6 +59,6 @@ def test_a_kernel_compiles_for_a_gpu(name: str, missing: set[str]) -> None:
     whole = "padded" in kernel.arg_names
     types, constants = signature(kernel, set() if whole else missing & set(kernel.arg_names))
     if whole:
-        constants |= {"hidden": 100, "together": triton_kernels.SENTENCES}
+        constants |= {"hidden": 100, "together": recurrent.SENTENCES}
     made = triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32))
     assert made.asm["cubin"] and made.metadata.shared < 200_000

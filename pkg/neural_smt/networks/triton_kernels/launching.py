@@ -1,0 +1,24 @@
+"""How kernels are started, and what several of them have in common."""
+
+from typing import Any
+
+import triton
+import triton.language as tl
+
+COUNTS = ["steps", "words", "columns", "rows", "total", "following", "moved", "alive", "capacity"]
+"""Arguments that differ at every step, for which nothing is compiled again."""
+
+TOGETHER = 128 if triton.knobs.runtime.interpret else 1
+"""Rows of a program that goes through long ones; Triton's interpreter takes as long for many as for one."""
+
+
+def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
+    """Start a kernel."""
+    kernel[grid](*arguments, **constants)
+
+
+@triton.jit
+def tanh(value):
+    smaller = tl.exp(-2.0 * tl.abs(value))
+    found = (1.0 - smaller) / (1.0 + smaller)
+    return tl.where(value < 0, -found, found)
