@@ -10,7 +10,6 @@ benchmarks/results/attention.json.
 """
 
 import multiprocessing
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,22 +22,17 @@ from lib import RESULTS, network_parser, peak_megabytes
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
+from lib.searches import SIZES  # isort: skip
+from lib.trainers import predicted_words, random_sentence_pairs, translation_trainer  # isort: skip
 
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
-from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.training.attention import AttentionTask, SentencePairs
-from neural_smt.training.loop import Trainer
-from neural_smt.training.optimisers import AdaDelta
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SOURCE_WORDS = 30_000
 BUFFER = 4
 """Minibatches drawn together, which are of four lengths."""
-
-COMMON, FURTHER = 2000, 45
 
 
 class Case(NamedTuple):
@@ -49,30 +43,6 @@ class Case(NamedTuple):
 
 
 CASES = (Case(30_000, True), Case(100_000, True), Case(500_000, True), Case(10_000, False), Case(30_000, False))
-
-SIZES = {
-    "small": {"hidden": 256, "embedding": 128, "attention": 256, "maxout": 128, "rank": 128},
-    "paper": {"hidden": 1000, "embedding": 620, "attention": 1000, "maxout": 500, "rank": 620},
-}
-
-
-def zipfian(random: np.random.Generator, words: int, lengths: np.ndarray) -> Ragged:
-    """Sentences of given lengths; the most frequent word is every tenth or so."""
-    shares = 1 / np.arange(3, words)
-    values = random.choice(np.arange(3, words), lengths.sum(), p=shares / shares.sum()).astype(np.int32)
-    return Ragged(values, np.concatenate([[0], np.cumsum(lengths)]))
-
-
-def random_pairs(case: Case, count: int) -> SentencePairs:
-    """Sentences of 5 to 40 words on both sides, with their sets."""
-    random = np.random.default_rng(0)
-    lengths = random.integers(5, 41, count)
-    source, target = (zipfian(random, words, lengths) for words in (SOURCE_WORDS, case.words))
-    if not case.limited:
-        return SentencePairs(source, target)
-    own = [np.unique([*line, *random.integers(COMMON, case.words, FURTHER)]) for line in target]
-    sets = Ragged.from_lists([ids[ids >= COMMON] for ids in own])
-    return SentencePairs(source, target, CandidateSets(sets, np.arange(COMMON, dtype=np.int32), case.words))
 
 
 def resident_megabytes() -> int:
@@ -88,24 +58,19 @@ def measure(size: str, case: Case, device: str, precision: str, threads: int, se
     config = AttentionConfig(SOURCE_WORDS, case.words, **SIZES[size])
     place = select_device(device)
     network = AttentionNetwork(config).to(place)
-    pairs = random_pairs(case, settings.batch * BUFFER)
-    nothing = SentencePairs(pairs.source.take([]), pairs.target.take([]))
-    task = AttentionTask(network, pairs, nothing, settings, 1)
-    optimiser = AdaDelta(dict(network.named_parameters()), settings.epsilon, 1.0, rows_only=True)
+    pairs = random_sentence_pairs(SOURCE_WORDS, case.words, settings.batch * BUFFER, case.limited)
+    trainer = translation_trainer(network, settings, pairs)
     before = resident_megabytes()
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)
+    for _ in range(BUFFER):
+        trainer.update()
+    rounds, processor, words, began = [], [], predicted_words(trainer, BUFFER), time.perf_counter()
+    while not rounds or time.perf_counter() - began < seconds:
+        start, busy = time.perf_counter(), time.process_time()
         for _ in range(BUFFER):
             trainer.update()
-        rounds, processor, words, began = [], [], trainer.progress.words, time.perf_counter()
-        while not rounds or time.perf_counter() - began < seconds:
-            start, busy = time.perf_counter(), time.process_time()
-            for _ in range(BUFFER):
-                trainer.update()
-            rounds.append(time.perf_counter() - start)
-            processor.append(time.process_time() - busy)
-        words = (trainer.progress.words - words) / len(rounds)
-    vocabularies = [task.minibatch(update).inputs.vocabulary for update in range(BUFFER)]
+        rounds.append(time.perf_counter() - start)
+        processor.append(time.process_time() - busy)
+    vocabularies = [trainer.task.minibatch(update).inputs.vocabulary for update in range(BUFFER)]
     outputs = np.mean([case.words if v is None else len(v.ids) for v in vocabularies])
     peak = peak_megabytes()
     if place.type == "cuda":

@@ -9,39 +9,22 @@ benchmarks/results/attention_decoding.json.
 """
 
 import time
-from typing import NamedTuple
 
-import numpy as np
 from lib import RESULTS, network_parser
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
+from lib.searches import SIZES, Case, random_search  # isort: skip
 
-from neural_smt.decoding.attention.search import beam_search
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_json
-from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.vocabulary import EOS
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SOURCE_WORDS = 30_000
 SENTENCES = {"small": 32, "paper": 8}
 """Size -> how many are translated, all in one batch."""
-
-
-class Case(NamedTuple):
-    """words: target words; shared, own: words that all sentences have, and that each has besides; 0: all words; united:
-    whether a batch has the words of all its sentences in common.
-    """
-
-    words: int
-    shared: int
-    own: int
-    united: bool = False
-
 
 CASES = (
     Case(30_000, 300, 200),
@@ -53,44 +36,20 @@ CASES = (
     Case(30_000, 0, 0),
 )
 
-SIZES = {
-    "small": {"hidden": 256, "embedding": 128, "attention": 256, "maxout": 128, "rank": 128},
-    "paper": {"hidden": 1000, "embedding": 620, "attention": 1000, "maxout": 500, "rank": 620},
-}
-
-
-def random_sets(case: Case, count: int) -> CandidateSets | None:
-    """Those of ``count`` sentences of a case."""
-    if case.own == 0:
-        return None
-    random = np.random.default_rng(1)
-    shares = 1.0 / np.arange(case.shared, case.words)
-    shares /= shares.sum()
-    own = [random.choice(len(shares), case.own, replace=False, p=shares) for _ in range(count)]
-    sets = Ragged.from_lists([case.shared + np.sort(ids) for ids in own])
-    found = CandidateSets(sets, np.arange(case.shared, dtype=np.int32), case.words)
-    if not case.united:
-        return found
-    common = found.union(np.arange(count)).astype(np.int32)
-    return CandidateSets(Ragged.from_lists([[]] * count), common, case.words)
-
 
 def measure(size: str, case: Case, device: str, precision: str, beam: int, seconds: float) -> dict[str, float]:
     """Sentences per second, the best of several rounds."""
     network = AttentionNetwork(AttentionConfig(SOURCE_WORDS, case.words, **SIZES[size])).to(select_device(device))
-    with torch.no_grad():
-        network.output.bias[EOS] = -torch.inf
-    random = np.random.default_rng(0)
     count = SENTENCES[size]
-    source = Ragged.from_lists([random.integers(3, SOURCE_WORDS, length) for length in random.integers(5, 31, count)])
     settings = section_settings(
         "decoding.attention", {"beam": beam, "max_length_ratio": 1, "max_length_extra": 0, "precision": precision}
     )
-    sets, rounds, processor = random_sets(case, count), [], []
+    source, sets, translate = random_search(network, case, count, settings)
+    rounds, processor = [], []
     began = time.perf_counter()
     while not rounds or time.perf_counter() - began < seconds:
         start, busy = time.perf_counter(), time.process_time()
-        beam_search(network, source, settings, sets)
+        translate()
         rounds.append(time.perf_counter() - start)
         processor.append(time.process_time() - busy)
     return {

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from attention_decoding import SIZES, Case, random_sets
 from lib import RESULTS, network_parser
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
+from lib.searches import SIZES, Case, random_sets  # isort: skip
 
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.scorers.attention import AttentionTextScorer, with_words

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from attention_decoding import CASES, SIZES, random_sets
+from attention_decoding import CASES
 from lib import ROOT, fastest
 from lib.multi30k import MAX_LENGTH, ORDER, SMOOTHING
 from lib.pairs import SIZES as PAIR_SIZES
@@ -24,6 +24,7 @@ from llvmlite.binding import get_host_cpu_name
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
+from lib.searches import SIZES, random_sets  # isort: skip
 
 from neural_smt.alignment.fast_align import fast_align
 from neural_smt.alignment.lexical import lexical_table

@@ -5,9 +5,7 @@ on matrices made before; they are timed in turn with what they are compared with
 slows both. Writes benchmarks/results/cslm_training.json.
 """
 
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 from lib import RESULTS, network_parser
@@ -15,18 +13,15 @@ from lib import RESULTS, network_parser
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 from lib.products import Bare, Recorder, in_turn  # isort: skip
+from lib.trainers import ngram_trainer, random_sentences, speed_of  # isort: skip
 
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
-from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import Trained
-from neural_smt.training.cslm import NgramTask
-from neural_smt.training.loop import BatchOrder, Trainer
-from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
@@ -37,31 +32,15 @@ WORDS_PER_CONTEXT = 3
 """What hypotheses of a stack go on with after the same words, about."""
 
 
-def random_sentences(words: int, count: int) -> Ragged:
-    """``count`` sentences of 12 Zipfian words."""
-    random = np.random.default_rng(0)
-    return Ragged.from_lists((random.zipf(1.3, (count, 12)) + 2) % (words - 3) + 3)
-
-
 def measure_training(network: CslmNetwork, batch: int, seconds: float, precision: str) -> dict[str, float]:
     """N-grams per second, and the share of the time that the matrix products alone would take."""
-    text = NgramText.of(random_sentences(network.config.words, 20_000), network.config.history)
-    nothing = NgramText.of(Ragged.from_lists([]), network.config.history)
-    settings = network_settings(
-        "cslm", {"batch": batch, "validation": 0, "patience": 0, "keep": "last", "precision": precision}
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        task = NgramTask(network, text, nothing, BatchOrder(text.lengths, batch, 1))
-        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser_of(network, settings))
-        with Recorder() as recorder:
-            trainer.update()
-        bare = Bare([recorder.products])
-        update, products = in_turn(trainer.update, bare.one_after_another, seconds)
+    settings = network_settings("cslm", {"batch": batch, "precision": precision})
+    speed = speed_of(ngram_trainer(network, settings), 1, seconds)
     return {
-        "training_tokens_per_second": batch / update,
-        "training_gflops": bare.operations / update / 1e9,
-        "training_products_gflops": bare.operations / products / 1e9,
-        "training_share_of_products": products / update,
+        "training_tokens_per_second": speed["words_per_second"],
+        "training_gflops": speed["gflops"],
+        "training_products_gflops": speed["products_gflops"],
+        "training_share_of_products": speed["share_of_products"],
     }
 
 

@@ -7,8 +7,6 @@ left to gain at most. Outputs are those that the softmax computes for a word; wo
 included. Writes benchmarks/results/recurrent_training.json.
 """
 
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +15,14 @@ from lib import RESULTS, network_parser
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
-from lib.training_speed import speed_of  # isort: skip
+from lib.trainers import sentence_trainer, speed_of, zipfian  # isort: skip
 
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
-from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
-from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
-from neural_smt.training.gradient_descent import GradientDescent
-from neural_smt.training.loop import BatchOrder, Trainer
-from neural_smt.training.recurrent import BUFFER, JointText, RecurrentTask, predicted_counts
+from neural_smt.networks.recurrent.network import RecurrentNetwork
+from neural_smt.training.recurrent import BUFFER, JointText, predicted_counts
 from neural_smt.training.word_classes import cheapest, expected_cost
 
 SENTENCES = 20_000
@@ -49,10 +44,8 @@ def random_text(size: Size, device: torch.device) -> JointText:
     random = np.random.default_rng(0)
     lengths = random.integers(4, 23, SENTENCES)
     # as often as in captions and in news: the most frequent word is every tenth or twentieth
-    shares = 1 / np.arange(3, size.words) ** 0.95
-    words = random.choice(np.arange(3, size.words), lengths.sum(), p=shares / shares.sum()).astype(np.int32)
-    sentences = Ragged(words, np.concatenate([[0], np.cumsum(lengths)]))
-    tokens = len(words) + len(lengths)
+    sentences = zipfian(random, size.words, lengths, 0.95)
+    tokens = len(sentences.values) + len(lengths)
     if not size.slots:
         return JointText(sentences)
     table = np.random.default_rng(1).normal(0, 0.1, (9_000, 50)).astype(np.float32)
@@ -68,14 +61,9 @@ def measure(size: Size, device: torch.device, precision: str, threads: int, seco
     given = {"slots": size.slots, "dimensions": 50} if size.slots else {}
     config = RecurrentConfig(size.words, len(classes), hidden=size.hidden, **given)
     network = RecurrentNetwork(config, classes).to(device)
-    settings = network_settings("recurrent", {"precision": precision}).replace(validate_every=0)
-    network.backpropagation = Backpropagation(settings.bptt, settings.clip)
-    task = RecurrentTask(network, text, text.take(np.arange(0)), BatchOrder(text.lengths, settings.batch, 1, BUFFER))
-    optimiser = GradientDescent(dict(network.named_parameters()), settings.rate, adaptive=True)
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)
-        # as many as share a buffer of sentences sorted by length, so that all lengths are among them
-        speed = speed_of(trainer, BUFFER, seconds)
+    settings = network_settings("recurrent", {"precision": precision})
+    # as many as share a buffer of sentences sorted by length, so that all lengths are among them
+    speed = speed_of(sentence_trainer(network, settings, text), BUFFER, seconds)
     del speed["seconds"]
     return {"threads": threads, "classes": len(classes), "cost": expected_cost(classes, counts), **speed}
 

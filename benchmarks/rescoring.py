@@ -18,11 +18,10 @@ from lib.pairs import SIZES, random_pairs
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
-from lib.products import Bare, Product, Recorder, in_turn  # isort: skip
+from lib.products import Bare, RecordingScorer, in_turn  # isort: skip
 
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, precision_context, select_device
-from neural_smt.networks.distinct import Level
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
@@ -36,19 +35,6 @@ from neural_smt.vocabulary import Vocabulary
 BATCH = 1024
 PAIRS = {"embedded": 40_000, "captions": 20_000, "paper": 8_000, "table": 20_000}
 NAIVE_PAIRS = 2_000
-
-
-class RecordingScorer(PairScorer):
-    """A scorer that keeps the matrix products of every chunk."""
-
-    chunks: list[list[Product]]
-
-    def score_tries(self, sources: list[Level], pairs: list[Level]) -> np.ndarray:
-        """As ``PairScorer`` does."""
-        with Recorder() as recorder:
-            scores = super().score_tries(sources, pairs)
-        self.chunks.append(recorder.products)
-        return scores
 
 
 def trained_network(results: Path, count: int, device: torch.device) -> tuple[EncoderDecoder, Pairs]:
@@ -86,7 +72,6 @@ def measure(network: EncoderDecoder, pairs: Pairs, precision: str, threads: int,
     torch.set_num_threads(threads)
     workers = 1 if network.output.weight.is_cuda else threads
     recording = RecordingScorer(network, precision)
-    recording.chunks = []
     arguments = pairs.source, pairs.target, BATCH
     scores, work = recording.score(*arguments)
     bare = Bare(recording.chunks, workers)

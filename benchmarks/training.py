@@ -7,30 +7,23 @@ over all words; by oneDNN's; and the same with a softmax estimated from the word
 target words with end symbols. Writes benchmarks/results/training.json.
 """
 
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
-import numpy as np
 import pandas as pd
 from lib import RESULTS, network_parser
-from lib.pairs import SIZES, random_pairs
+from lib.pairs import SIZES
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
-from lib.training_speed import speed_of  # isort: skip
+from lib.trainers import phrase_trainer, speed_of  # isort: skip
 
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.networks import device
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from neural_smt.training.encoder_decoder import PhraseTask
-from neural_smt.training.loop import BatchOrder, Trainer
-from neural_smt.training.optimisers import optimiser_of
-from neural_smt.training.sampled_words import WordSampler
 
 BATCH = 128
 
@@ -54,15 +47,10 @@ def measure(
     given = {"validation_pairs": 0, "precision": precision, "batch": BATCH}
     settings = network_settings("encoder_decoder", given)
     # buffers of minibatches, each of which holds pairs of all lengths
-    buffers = 10 if config.hidden < 500 else 1
-    pairs = random_pairs(config, settings.batch * settings.buffer * buffers)
-    sampler = WordSampler.of(pairs.target, config.target_words, way.samples, 1)
-    order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer)
-    task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order, sampler=sampler)
-    with tempfile.TemporaryDirectory() as folder, patch.object(device, "onednn_offered", lambda: way.onednn):
-        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser_of(network, settings))
-        speed = speed_of(trainer, settings.buffer * buffers, seconds)
-    seconds_per_update = speed.pop("seconds") / settings.buffer / buffers
+    updates = settings.buffer * (10 if config.hidden < 500 else 1)
+    with patch.object(device, "onednn_offered", lambda: way.onednn):
+        speed = speed_of(phrase_trainer(network, settings, updates, way.samples), updates, seconds)
+    seconds_per_update = speed.pop("seconds") / updates
     return {"threads": threads, "pairs_per_second": settings.batch / seconds_per_update, **speed}
 
 

@@ -1,5 +1,6 @@
 """The matrix products that some work executes, recorded as it runs, and how long they take by themselves."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -11,12 +12,13 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.networks.device import PackedLayer
-from neural_smt.rescoring.scorer import one_thread_each
+from neural_smt.networks.distinct import Level
+from neural_smt.rescoring.scorer import PairScorer, one_thread_each
 
 
 class Product(NamedTuple):
-    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, the type of both, and who
-    multiplies: PyTorch's mm, oneDNN, or oneDNN with the right one ``packed`` (``PackedLayer``).
+    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, the type of both, who multiplies:
+    PyTorch's mm, oneDNN, or oneDNN with the right one ``packed`` (``PackedLayer``); and of a stack its length.
     """
 
     rows: int
@@ -26,15 +28,18 @@ class Product(NamedTuple):
     dtype: torch.dtype
     device: torch.device
     by: Literal["mm", "onednn", "packed"] = "mm"
+    stack: tuple[int, ...] = ()
 
     @property
     def operations(self) -> int:
         """Floating-point operations, a multiplication and an addition each counted."""
-        return 2 * self.rows * self.inner * self.columns
+        return 2 * self.rows * self.inner * self.columns * math.prod(self.stack)
 
 
 class Recorder(TorchDispatchMode):
-    """Notes every matrix product of the thread that enters it, those of the backward pass included, in ``products``."""
+    """Notes every matrix product of the thread that enters it, those of the backward pass included, in ``products``;
+    of stacks those that are no products of a matrix and a vector.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,10 +48,16 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.addmm_):
-            left, right = args[-2:]
-            transposed = left.stride(0) < left.stride(1), right.stride(0) < right.stride(1)
-            self.products.append(Product(*left.shape, right.shape[1], transposed, left.dtype, left.device))
+        aten = torch.ops.aten
+        if function.overloadpacket in (aten.mm, aten.addmm, aten.addmm_, aten.bmm, aten.baddbmm):
+            # on CUDA the type of the result may follow
+            left, right = [arg for arg in args if isinstance(arg, Tensor)][-2:]
+            *stack, rows, inner = left.shape
+            columns = right.shape[-1]
+            if not stack or min(rows, columns) > 1:
+                transposed = left.stride(-2) < left.stride(-1), right.stride(-2) < right.stride(-1)
+                shape = rows, inner, columns
+                self.products.append(Product(*shape, transposed, left.dtype, left.device, stack=tuple(stack)))
         elif function.overloadpacket is torch.ops.mkldnn._linear_pointwise:
             left, weight = args[:2]
             turned = False if weight.is_mkldnn else left.stride(0) < left.stride(1)
@@ -54,6 +65,21 @@ class Recorder(TorchDispatchMode):
             by: Literal["onednn", "packed"] = "packed" if weight.is_mkldnn else "onednn"
             self.products.append(Product(*left.shape, weight.shape[0], transposed, left.dtype, left.device, by))
         return function(*args, **(kwargs or {}))
+
+
+class RecordingScorer(PairScorer):
+    """A scorer that keeps the matrix products of every chunk in ``chunks``."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.chunks: list[list[Product]] = []
+
+    def score_tries(self, sources: list[Level], pairs: list[Level]) -> np.ndarray:
+        """As ``PairScorer`` does."""
+        with Recorder() as recorder:
+            scores = super().score_tries(sources, pairs)
+        self.chunks.append(recorder.products)
+        return scores
 
 
 class Bare:
@@ -69,18 +95,18 @@ class Bare:
         self.matrices: dict[tuple, Tensor] = {}
         self.layers: dict[tuple, PackedLayer] = {}
         for product in {product for part in parts for product in part}:
-            rows, inner, columns, transposed, dtype, device, by = product
+            rows, inner, columns, transposed, dtype, device, by, stack = product
             if by == "packed":
                 layer = PackedLayer(torch.randn(columns, inner), None, rows)
                 self.layers.setdefault((inner, columns), layer)
             for shape, turned in (((rows, inner), transposed[0]), ((inner, columns), transposed[1])):
-                if (shape, turned, dtype) not in self.matrices:
-                    matrix = torch.randn(shape[::-1] if turned else shape, device=device).to(dtype)
-                    self.matrices[shape, turned, dtype] = matrix.t() if turned else matrix
-        largest = max(product.rows * product.columns for part in parts for product in part)
+                if (*stack, *shape, turned, dtype) not in self.matrices:
+                    matrix = torch.randn(*stack, *(shape[::-1] if turned else shape), device=device, dtype=dtype)
+                    self.matrices[*stack, *shape, turned, dtype] = matrix.mT if turned else matrix
+        results = [math.prod(one.stack) * one.rows * one.columns for part in parts for one in part]
         self.rooms: SimpleQueue[Tensor] = SimpleQueue()
         for _ in range(threads):
-            self.rooms.put(torch.empty(largest, device=parts[0][0].device))
+            self.rooms.put(torch.empty(max(results), device=parts[0][0].device))
 
     def one_after_another(self) -> None:
         """All parts in this thread, with as many of PyTorch's threads as are set."""
@@ -94,16 +120,27 @@ class Bare:
 
     def _execute(self, part: Sequence[Product]) -> None:
         room = self.rooms.get()
-        for rows, inner, columns, transposed, dtype, _, by in part:
-            left = self.matrices[(rows, inner), transposed[0], dtype]
-            right = self.matrices[(inner, columns), transposed[1], dtype]
+        for rows, inner, columns, transposed, dtype, _, by, stack in part:
+            left = self.matrices[*stack, rows, inner, transposed[0], dtype]
+            right = self.matrices[*stack, inner, columns, transposed[1], dtype]
             if by == "packed":
                 self.layers[inner, columns](left)
             elif by == "onednn":
                 torch.ops.mkldnn._linear_pointwise(left, right.t(), None, "none", [], "")
             else:
-                torch.mm(left, right, out=room.view(dtype)[: rows * columns].view(rows, columns))
+                shape = *stack, rows, columns
+                multiply = torch.bmm if stack else torch.mm
+                multiply(left, right, out=room.view(dtype)[: math.prod(shape)].view(shape))
         self.rooms.put(room)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of a call, until a GPU has done what it asks for."""
+    began = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - began
 
 
 def in_turn(first: Callable[[], object], second: Callable[[], object], seconds: float) -> tuple[float, float]:
@@ -111,14 +148,6 @@ def in_turn(first: Callable[[], object], second: Callable[[], object], seconds: 
 
     Whatever else the machine does slows both.
     """
-
-    def timed(work: Callable[[], object]) -> float:
-        began = time.perf_counter()
-        work()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        return time.perf_counter() - began
-
     timed(first), timed(second)
     began, times = time.perf_counter(), []
     while len(times) < 3 or time.perf_counter() - began < seconds:

@@ -2,7 +2,7 @@
 
 Tensors say that they are on ``cuda:0`` and hold their numbers on the CPU. They may not be mixed with tensors of the
 CPU, and what they would cost is counted where the project asks for it: kernels that are launched, copies to the device,
-and calls that wait for it. Not simulated: what kernels of CUDA can do, their rounding, NCCL, streams, memory.
+and calls that wait for it. Not simulated: what kernels of CUDA can do, their rounding, NCCL, streams, graphs, memory.
 """
 
 import ctypes
@@ -10,11 +10,11 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -240,6 +240,11 @@ OF_A_DEVICE: dict[str, Any] = {
     "get_device_name": lambda *_: "simulated",
     "get_device_capability": lambda *_: (9, 0),
     "synchronize": lambda *_: None,
+    "empty_cache": lambda: None,
+    "reset_peak_memory_stats": lambda *_: None,
+    "max_memory_allocated": lambda *_: 1,
+    "CUDAGraph": lambda: SimpleNamespace(replay=lambda: None),
+    "graph": lambda *_, **__: nullcontext(),
     "_lazy_init": lambda: None,
 }
 

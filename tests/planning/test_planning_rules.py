@@ -79,6 +79,27 @@ def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
     assert rates.of("align", "cpu") == (START["cpu"], "")
 
 
+@pytest.mark.parametrize(
+    ("rule", "step", "mac", "basis"),
+    [
+        ("", 5e-4, 4e-14, "assumed"),
+        ("score_phrase_table", 0.1, 2e-9, "alike"),
+        ("translate_attention", 0.1, 2e-9, "measured"),
+    ],
+)
+def test_gpus_that_were_measured_take_the_place_of_assumed_ones(
+    rule: str, step: float, mac: float, basis: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = "score_phrase_table", "translate_attention"
+    monkeypatch.setitem(costs(), rules[1], forecasts.Cost(gpu=["6e9", "30"], like=rules[0]))
+    # on processors both were measured
+    lines = {name: {"cpu": START["cpu"]} | ({"gpu": Line(0.1, 2e-9)} if name == rule else {}) for name in rules}
+    job, config = Job(rules[1], gpus=2), {"networks": {}, "systems": {}, "data_mirror": ""}
+    (found,) = forecast_jobs([job], config, Sizes(), Throughputs(lines))
+    assert found.seconds == pytest.approx(START["cpu"].fixed + 30 * step + 6e9 * mac / 2)
+    assert found.basis == basis
+
+
 def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(costs(), "decode", forecasts.Cost(memory="7", mapped="1000 * rows"))
     lines = Throughputs({"decode": dict.fromkeys(START, Line(100.0, 2.0))})

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from refusals import check_refused
 
-from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds
+from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds, merge_lines
 from neural_smt.planning.forecasts import HAZARDS, START, Line, Throughputs
 from neural_smt.planning.sizes import RATIOS
 from neural_smt.workflow.job_usage import read_benchmark, used
@@ -116,9 +116,21 @@ def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
 
 def test_what_no_run_tells_stays_known() -> None:
     lines = {"tune": {"cpu": Line(1.0, 0.5)}}
-    known = Throughputs(lines, dict.fromkeys(RATIOS, 2.0), dict.fromkeys(HAZARDS, 0.25), ("news",))
+    known = Throughputs(lines, dict.fromkeys(RATIOS, 2.0), dict.fromkeys(HAZARDS, 0.25), ("news",), gpu="a GPU")
     assert fit_throughputs([], known) == known
     assert fit_throughputs([]) == Throughputs({})
+
+
+def test_lines_of_a_gpu_stay_when_others_are_fitted_anew() -> None:
+    one, other, of_gpu = {"cpu": Line(1.0, 0.5)}, {"cpu": Line(3.0, 0.0)}, {"gpu": Line(0.1, 2.0)}
+    merged = merge_lines({"tune": one, "train": one | of_gpu}, {"train": other, "align": other})
+    assert list(merged.items()) == [("align", other), ("train", other | of_gpu), ("tune", one)]
+
+
+def test_throughputs_that_were_read_are_written_again(repository: Path, tmp_path: Path) -> None:
+    read = Throughputs.load(repository / "benchmarks" / "throughputs.json")
+    read.save(tmp_path / "t.json")
+    assert Throughputs.load(tmp_path / "t.json") == read
 
 
 def test_the_committed_throughputs_are_of_this_table(repository: Path) -> None:

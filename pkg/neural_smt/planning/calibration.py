@@ -117,11 +117,19 @@ def fit_throughputs(runs: Sequence[Run], known: Throughputs | None = None) -> Th
     known = known or Throughputs({})
     lines = fit_lines(pd.concat([observe(run) for run in runs])) if runs else {}
     return Throughputs(
-        dict(sorted({**known.lines, **lines}.items())),
+        merge_lines(known.lines, lines),
         measure_ratios(runs, known.ratios),
         measure_hazards(runs, known.hazards),
         tuple(sorted({*known.experiments, *(run.name for run in runs)})),
+        gpu=known.gpu,
     )
+
+
+def merge_lines(
+    known: Mapping[str, Mapping[str, Line]], lines: Mapping[str, Mapping[str, Line]]
+) -> dict[str, dict[str, Line]]:
+    """The lines of both, in the order of their rules; the latter hold where both have one."""
+    return {rule: {**known.get(rule, {}), **lines.get(rule, {})} for rule in sorted({*known, *lines})}
 
 
 START_SHARE = 0.3

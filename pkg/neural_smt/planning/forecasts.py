@@ -217,12 +217,6 @@ class Quantities:
         return expected_iterations(most, chance), expected_lists(most, chance)
 
 
-GPU_MACS = 2.5e13
-"""MACs a second of one GPU, assumed: a twentieth of what an H100's tensor cores do in bf16 at best."""
-
-GPU_STEP = 5e-4
-"""Seconds of launching the kernels of one time step, forward and backward, assumed."""
-
 DOWNLOAD = 10e6
 """Bytes a second from elsewhere, assumed."""
 
@@ -239,6 +233,12 @@ class Line(NamedTuple):
 
 START = {"cpu": Line(0.8, 0.0), "memory": Line(200.0, 0.0), "disk": Line(1e4, 0.0)}
 """CPU seconds, MB and bytes of a job of which nothing is known but that it starts Python."""
+
+GPU = Line(5e-4, 4e-14)
+"""Seconds of one time step, whose kernels are launched forward and backward, and of one MAC on one GPU, assumed: 2.5e13
+MACs a second are a twentieth of what an H100's tensor cores do in bf16 at best. Rules measured on a GPU have lines of
+their own (cost ``gpu``).
+"""
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,8 @@ def costs() -> dict[str, Cost]:
 class Throughputs:
     """Lines by rule and cost, with the ratios that sizes follow by.
 
-    ``experiments``: those that they were measured with; ``machine`` and ``date``: on what, and when.
+    ``experiments``: those that they were measured with; ``machine`` and ``date``: on what, and when; ``gpu``: on which
+    GPU lines of this name were measured, "" where there are none.
     """
 
     lines: Mapping[str, Mapping[str, Line]]
@@ -275,12 +276,13 @@ class Throughputs:
     experiments: tuple[str, ...] = ()
     machine: str = ""
     date: str = ""
+    gpu: str = ""
 
     def of(self, rule: str, cost: str) -> tuple[Line, str]:
-        """The line of a rule, and whose it is: its own, that of a rule like it, or ('') of a start of Python."""
+        """The line of a rule, and whose it is: its own, that of a rule like it, or ('') ``START`` or ``GPU``."""
         while rule and cost not in self.lines.get(rule, {}):
             rule = costs()[rule].like
-        return (self.lines[rule][cost] if rule else START[cost]), rule
+        return (self.lines[rule][cost] if rule else {**START, "gpu": GPU}[cost]), rule
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
@@ -291,6 +293,7 @@ class Throughputs:
         """Read what ``save`` wrote; ``UserError`` for another file."""
         read = read_described(path, "throughputs", "write throughputs with `make bench`")
         lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
+        read |= {name: dict(read[name]) for name in ("ratios", "hazards") if name in read}
         return cls(**{**read, "lines": lines, "experiments": tuple(read.get("experiments", ()))})
 
 
@@ -318,13 +321,13 @@ def forecast(job: Job, experiment: Experiment, throughputs: Throughputs) -> Fore
     found = {kind: throughputs.of(quantities.entry, kind) for kind in START}
     cpu, memory, disk = (fixed + rate * x for ((fixed, rate), _), x in zip(found.values(), amounts, strict=True))
     line, origin = found["cpu"]
-    measured, alike, assumed = table()["bases"]
-    basis = measured if origin == quantities.entry else alike if origin else assumed
     seconds = cpu / (1 + (job.threads - 1) * cost.parallel)
     if job.gpus and cost.gpu:
         macs, steps = map(quantities.value, cost.gpu)
-        cpu = seconds = line.fixed + macs / (GPU_MACS * job.gpus) + steps * GPU_STEP
-        basis = assumed
+        (step, mac), origin = throughputs.of(quantities.entry, "gpu")
+        cpu = seconds = line.fixed + steps * step + macs * mac / job.gpus
+    measured, alike, assumed = table()["bases"]
+    basis = measured if origin == quantities.entry else alike if origin else assumed
     if words := quantities.value(cost.download):
         seconds += words * PACKED / DOWNLOAD
         basis = assumed

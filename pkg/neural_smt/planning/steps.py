@@ -134,7 +134,8 @@ def plan(
     if output is not None:
         write_json(output, made)
     rates, jobs = made["throughputs"], sum(row["jobs"] for row in made["stages"])
-    print(f"{whole['experiment']}: {jobs} jobs; rates of {rates['machine']}, {rates['date']}\n")
+    gpu = f"; of GPUs: {rates['gpu']}" if rates["gpu"] else ""
+    print(f"{whole['experiment']}: {jobs} jobs; rates of {rates['machine']}, {rates['date']}{gpu}\n")
     print(*render_plan(made, rules), sep="\n")
 
 
@@ -180,7 +181,7 @@ def predict(
     sizes = expect_sizes(config, throughputs.ratios, folder)
     jobs = list_jobs(snakefile, config, target or whole_target(config), machine.cores)
     made = summarise(forecast_jobs(jobs, config, sizes, throughputs), machine)
-    rates = {"machine": throughputs.machine, "date": throughputs.date}
+    rates = {"machine": throughputs.machine, "date": throughputs.date, "gpu": throughputs.gpu}
     return made | {"experiment": config["experiment"], "throughputs": rates}
 
 

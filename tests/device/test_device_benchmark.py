@@ -1,0 +1,114 @@
+"""``make bench-gpu`` with small networks: every row is measured, and plans read the rates."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pandas as pd
+import pytest
+import torch
+
+from neural_smt.io.files import read_json, read_lines, read_yaml, write_json
+from neural_smt.planning.forecasts import GPU, Throughputs
+
+SMALL = {
+    "encoder_decoder": {"hidden": 16, "embedding": 8, "maxout": 8, "rank": 8, "buffer": 1},
+    "cslm": {"projection": 8, "layers": [16, 8]},
+    "recurrent": {"hidden": 16, "direct_bits": 14},
+    "attention": {"hidden": 16, "embedding": 8, "attention": 16, "maxout": 8, "rank": 8, "buffer": 1},
+}
+
+
+@pytest.fixture
+def benchmark(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program, and in its place a table of small networks."""
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    before = set(sys.modules)
+    program = importlib.import_module("gpu")
+    for constant in ("gpu.LEAST", "workloads.UPDATES", "workloads.CHUNKS", "workloads.BUFFER"):
+        monkeypatch.setattr(f"lib.{constant}", 1)
+    # workers would need a simulated device of their own
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    yield program
+    for module in set(sys.modules) - before:
+        if module.split(".")[0] in ("gpu", "lib"):
+            del sys.modules[module]
+
+
+def write_table(path: Path, repository: Path) -> dict[str, Any]:
+    """The benchmark's own table, of small networks and short sentences."""
+    table = read_yaml(repository / "benchmarks" / "gpu.yaml")
+    for entry in table.values():
+        kind = "attention" if entry["network"] == "full" else entry["network"]
+        entry |= {"settings": SMALL[kind], "words": 2400, "longest": 2, "batch": 4}
+    write_json(path, table)
+    return table
+
+
+@pytest.mark.gpu
+def test_everything_is_measured_and_plans_read_it(
+    benchmark: Any, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = write_table(tmp_path / "small.yaml", repository)
+    benchmark.main(f"--table {tmp_path}/small.yaml --seconds 0 --factors 1 --output {tmp_path}".split())
+    rows = read_json(tmp_path / "rows.json")["rows"]
+    ways = ("bf16", True), ("fp32", True), ("bf16", False)
+    expected = [(name, 4, *way, 1) for way in ways for name in sorted(table)]
+    columns = "name", "batch", "precision", "kernels", "processes"
+    assert [tuple(row[column] for column in columns) for row in rows] == expected
+    figures = ("milliseconds", "examples_per_second", "tokens_per_second", "share", "gigabytes")
+    assert all(row[figure] > 0 for row in rows for figure in figures) and not any(row["note"] for row in rows)
+    # what is printed is what is written, but for the width of columns
+    written = [line.split("|")[1:-1] for line in read_lines(tmp_path / "table.md") if line.startswith("|")]
+    printed = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line] for line in written]
+    assert cells[2:] == [[cell.strip() for cell in line] for line in printed][2:]
+    assert [line[:5] for line in cells[2:]] == [
+        [name, str(batch), precision, "yes" if kernels else "no", str(processes)]
+        for name, batch, precision, kernels, processes in expected
+    ]
+    read = Throughputs.load(tmp_path / "throughputs.json")
+    rules = {f"train_network/{kind}" for kind in SMALL} | {"score_phrase_table", "translate_attention"}
+    assert {rule for rule, lines in read.lines.items() if "gpu" in lines} == rules
+    assert all(max(read.lines[rule]["gpu"]) > 0 for rule in rules) and read.gpu
+    assert read.of("score_lists/attention", "gpu") == (read.lines["score_phrase_table"]["gpu"], "score_phrase_table")
+
+
+@pytest.mark.gpu
+def test_what_there_is_no_time_for_is_a_row(benchmark: Any, repository: Path, tmp_path: Path) -> None:
+    table = write_table(tmp_path / "small.yaml", repository)
+    benchmark.main(f"--table {tmp_path}/small.yaml --minutes 0 --factors 1 4 16 --output {tmp_path}".split())
+    rows = read_json(tmp_path / "rows.json")["rows"]
+    assert len(rows) == 7 * len(table) and {row["note"] for row in rows} == {"no time left"}
+    assert Throughputs.load(tmp_path / "throughputs.json").of("translate_attention", "gpu") == (GPU, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "note"), [(torch.OutOfMemoryError("10 GB"), "out of memory"), (ValueError("x"), "failed: ValueError")]
+)
+def test_what_fails_is_a_row(
+    error: Exception, note: str, benchmark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benchmark, "measure", Mock(side_effect=error))
+    found = benchmark.figures(tmp_path, "CSLM", benchmark.Variant(1), 1.0, tmp_path / "row.json")
+    assert found == {"note": note}
+
+
+def test_rates_follow_from_minibatches_of_several_sizes(benchmark: Any) -> None:
+    rows = [
+        {"rule": "train_network/cslm", "macs": macs, "steps": 10, "seconds": 10 * 2e-3 + macs * 5e-14}
+        for macs in (1e10, 4e10, 1.6e11)
+    ]
+    alone = {"rule": "score_phrase_table", "macs": 1e10, "steps": 10, "seconds": 0.5}
+    lines = benchmark.rates(pd.DataFrame([*rows, alone, {"note": "out of memory"}]))
+    assert lines.keys() == {"train_network/cslm", "score_phrase_table"}
+    assert lines["train_network/cslm"]["gpu"] == pytest.approx((2e-3, 5e-14), rel=1e-2)
+    assert lines["score_phrase_table"]["gpu"] == (0.0, 5e-11)
+
+
+def test_without_a_gpu_it_says_so(benchmark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(SystemExit, match="finds no GPU; run it on a machine with one"):
+        benchmark.main([])
