@@ -201,7 +201,8 @@ def _own(output: LimitedOutput, sets: Ragged, unknown: bool) -> OutputRows:
 class SentenceBatch:
     """``S`` source sentences (at least one) that are read once for all prefixes and steps.
 
-    initial: s_0, ``[S, H]``; memory, output: of the sentences of the last call of ``groups``, and maybe others.
+    initial: s_0, ``[S, H]``; memory, output: of the sentences of the last call of ``groups``, and maybe others; kept:
+    whether of all, always.
     """
 
     def __init__(self, network: AttentionNetwork, source: Ragged, output: OutputWords, kept: bool = False):
