@@ -48,6 +48,7 @@ def write_table(path: Path, repository: Path) -> dict[str, Any]:
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_everything_is_measured_and_plans_read_it(
     benchmark: Any, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,6 +78,7 @@ def test_everything_is_measured_and_plans_read_it(
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_what_there_is_no_time_for_is_a_row(benchmark: Any, repository: Path, tmp_path: Path) -> None:
     table = write_table(tmp_path / "small.yaml", repository)
     benchmark.main(f"--table {tmp_path}/small.yaml --minutes 0 --factors 1 4 16 --output {tmp_path}".split())
