@@ -103,7 +103,7 @@ def test_a_beam_shrinks_with_what_it_finishes() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=GPU)])
-def test_rounded_products_change_scores_little_and_their_sum_less(device: str) -> None:
+def test_rounded_products_change_scores_little_and_logits_are_not_rounded(device: str) -> None:
     network, source = toy(9).to(device), Ragged.from_lists([[3, 4], [5, 6, 7]])
     exact, found = (beam_search(network, source, 3, precision=precision) for precision in ("fp32", "bf16"))
     for one, other in zip(found.phrases.arrays, exact.phrases.arrays, strict=True):

@@ -21,6 +21,15 @@ def _seen(rows, length, together: tl.constexpr, longest: tl.constexpr):
     return row, inside, position, place, inside[:, None] & (position < length)[None, :]
 
 
+@triton.jit
+def _columns(row, inside, place, there, start, count, block: tl.constexpr):
+    unit = start + tl.arange(0, block)
+    known = unit < count
+    spot, mask = row[:, None] * count + unit[None, :], inside[:, None] & known[None, :]
+    spots, every = place[:, :, None] * count + unit[None, None, :], there[:, :, None] & known[None, None, :]
+    return unit, known, spot, mask, spots, every
+
+
 @triton.jit(do_not_specialize=COUNTS)
 def _look(
     queries, offsets, owners, annotations, keys, padding, energy, asked, alphas, contexts, factors, rows, length, units,
@@ -32,16 +41,13 @@ def _look(
     word = owner[:, None] * length + position[None, :]
     energies = tl.zeros([together, longest], tl.float32)
     for start in range(0, units, block):
-        unit = start + tl.arange(0, block)
-        known = unit < units
-        spot, mask = row[:, None] * units + unit[None, :], inside[:, None] & known[None, :]
+        unit, known, spot, mask, spots, every = _columns(row, inside, word, there, start, units, block)
         query = tl.load(queries + spot, mask=mask, other=0.0)
         if offsets is not None:
             query += tl.load(offsets + spot, mask=mask, other=0.0).to(tl.float32)
         if asked is not None:
             tl.store(asked + spot, query, mask=mask)
-        spots = word[:, :, None] * units + unit[None, None, :]
-        key = tl.load(keys + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
+        key = tl.load(keys + spots, mask=every, other=0.0)
         share = tl.load(energy + unit, mask=known, other=0.0)
         energies += tl.sum(share[None, None, :] * tanh(key + query[:, None, :]), 2)
     hidden = tl.load(padding + word, mask=there, other=True)
@@ -50,13 +56,10 @@ def _look(
     alpha = shares / tl.sum(shares, 1)[:, None]
     tl.store(alphas + place, alpha, mask=there)
     for start in range(0, width, block):
-        unit = start + tl.arange(0, block)
-        known = unit < width
-        spots = word[:, :, None] * width + unit[None, None, :]
-        annotation = tl.load(annotations + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
+        unit, known, spot, mask, spots, every = _columns(row, inside, word, there, start, width, block)
+        annotation = tl.load(annotations + spots, mask=every, other=0.0)
         context = tl.sum(alpha[:, :, None] * annotation, 1)
-        mask = inside[:, None] & known[None, :]
-        tl.store(contexts + row[:, None] * width + unit[None, :], context, mask=mask)
+        tl.store(contexts + spot, context, mask=mask)
         if factors is not None:
             tl.store(factors + row[:, None] * factors_width + unit[None, :], context, mask=mask)
 
@@ -70,24 +73,18 @@ def _look_back(
     row, inside, _, place, there = _seen(rows, length, together, longest)
     d_alpha = tl.zeros([together, longest], tl.float32)
     for start in range(0, width, block):
-        unit = start + tl.arange(0, block)
-        known = unit < width
-        spot, mask = row[:, None] * width + unit[None, :], inside[:, None] & known[None, :]
+        unit, known, spot, mask, spots, every = _columns(row, inside, place, there, start, width, block)
         d_context = tl.load(d_contexts + spot, mask=mask, other=0.0)
         if first is not None:
             more, later = row[:, None] * added_width + unit[None, :], mask & (row < moved)[:, None]
             d_context += tl.load(first + more, mask=later, other=0.0) + tl.load(second + more, mask=later, other=0.0)
             tl.store(d_contexts + spot, d_context, mask=mask)
-        spots = place[:, :, None] * width + unit[None, None, :]
-        annotation = tl.load(annotations + spots, mask=there[:, :, None] & known[None, None, :], other=0.0)
+        annotation = tl.load(annotations + spots, mask=every, other=0.0)
         d_alpha += tl.sum(annotation * d_context[:, None, :], 2)
     alpha = tl.load(alphas + place, mask=there, other=0.0)
     d_energies = alpha * (d_alpha - tl.sum(alpha * d_alpha, 1)[:, None])
     for start in range(0, units, block):
-        unit = start + tl.arange(0, block)
-        known = unit < units
-        spot, mask = row[:, None] * units + unit[None, :], inside[:, None] & known[None, :]
-        spots, every = place[:, :, None] * units + unit[None, None, :], there[:, :, None] & known[None, None, :]
+        unit, known, spot, mask, spots, every = _columns(row, inside, place, there, start, units, block)
         query = tl.load(queries + spot, mask=mask, other=0.0)
         layer = tanh(tl.load(keys + spots, mask=every, other=0.0) + query[:, None, :])
         share = tl.load(energy + unit, mask=known, other=0.0)

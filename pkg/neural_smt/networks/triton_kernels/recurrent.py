@@ -58,7 +58,7 @@ def _recur_back(
         tl.store(errors + places, error, mask=mask)
 
 
-def _launch_recurrence(kernel: Any, weight: Tensor, starts: Tensor, rows: int, *arguments: Any) -> None:
+def _launch_recurrence(kernel: Any, weight: Tensor, rows: int, *arguments: Any) -> None:
     """Start a kernel with programs for some sentences each."""
     hidden = len(weight)
     constants = {"hidden": hidden, "padded": max(triton.next_power_of_2(hidden), 16), "together": SENTENCES}
@@ -67,7 +67,7 @@ def _launch_recurrence(kernel: Any, weight: Tensor, starts: Tensor, rows: int, *
 
 def recur(sums: Tensor, weight: Tensor, starts: Tensor, states: Tensor, rows: int) -> None:
     """All steps of ``recurrent.network.Recurrence``; rows: sentences."""
-    _launch_recurrence(_recur, weight, starts, rows, sums, weight, starts, states, len(starts) - 1)
+    _launch_recurrence(_recur, weight, rows, sums, weight, starts, states, len(starts) - 1)
 
 
 def recur_back(
@@ -82,4 +82,4 @@ def recur_back(
 ) -> None:
     """The errors of all states, ``[N, H]``; rows: sentences."""
     arguments = gradient, states, weight, starts, errors, len(starts) - 1, bptt, float(cutoff)
-    _launch_recurrence(_recur_back, weight, starts, rows, *arguments)
+    _launch_recurrence(_recur_back, weight, rows, *arguments)
