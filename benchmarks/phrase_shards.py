@@ -65,7 +65,7 @@ def prepare() -> Path:
         reverse = Ragged(np.ascontiguousarray(reverse.values[:, ::-1]), reverse.offsets)
         for side, language in zip(sides, ("en", "fr"), strict=True):
             write_lines(prefix.with_suffix(f".{language}"), side)
-        write_alignments(prefix.with_suffix(".align"), symmetrise_alignments(forward, reverse, "grow-diag-final-and"))
+        write_alignments(prefix.with_suffix(".align"), [symmetrise_alignments(forward, reverse, "grow-diag-final-and")])
     return prefix
 
 

@@ -72,7 +72,7 @@ def captions() -> Captions:
         forward = fast_align(source, target, *sizes, section_settings("alignment.fast_align", {}))
         reverse = fast_align(target, source, *reversed(sizes), section_settings("alignment.fast_align", {}))
         reverse = Ragged(np.ascontiguousarray(reverse.values[:, ::-1]), reverse.offsets)
-        write_alignments(paths[2], symmetrise_alignments(forward, reverse, "grow-diag-final-and"))
+        write_alignments(paths[2], [symmetrise_alignments(forward, reverse, "grow-diag-final-and")])
     return text
 
 

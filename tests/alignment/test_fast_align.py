@@ -1,5 +1,6 @@
 """fast_align: EM written out plainly, its prior summed by brute force, and the tool's own links."""
 
+import itertools
 import math
 from pathlib import Path
 
@@ -8,14 +9,8 @@ import pytest
 from scipy.special import digamma
 
 from neural_smt.alignment import fast_align as aligner
-from neural_smt.alignment.fast_align import (
-    _digamma,
-    _expected_feature,
-    _feature,
-    _normaliser,
-    fast_align,
-    train_fast_align,
-)
+from neural_smt.alignment.diagonal_primitives import expected_feature, feature, normaliser, optimised_tension
+from neural_smt.alignment.fast_align import FastAlign, _digamma, fast_align, train_fast_align
 from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines
@@ -26,18 +21,18 @@ SETTINGS = section_settings("alignment.fast_align", {})
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 5), (5, 1), (7, 7), (10, 12), (12, 10)])
-def test_normaliser_is_the_sum_over_positions(m: int, n: int) -> None:
+def testnormaliser_is_the_sum_over_positions(m: int, n: int) -> None:
     for j in range(1, m + 1):
-        brute = sum(math.exp(4.0 * _feature(j, i, m, n)) for i in range(1, n + 1))
-        assert _normaliser(j, m, n, 4.0) == pytest.approx(brute, rel=1e-12)
+        brute = sum(math.exp(4.0 * feature(j, i, m, n)) for i in range(1, n + 1))
+        assert normaliser(j, m, n, 4.0) == pytest.approx(brute, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_expected_feature_of_square_grids(n: int) -> None:
     for j in range(1, n + 1):
-        features = np.array([_feature(j, i, n, n) for i in range(1, n + 1)])
+        features = np.array([feature(j, i, n, n) for i in range(1, n + 1)])
         weights = np.exp(3.0 * features)
-        assert _expected_feature(j, n, n, 3.0) == pytest.approx(float(features @ weights / weights.sum()), rel=1e-9)
+        assert expected_feature(j, n, n, 3.0) == pytest.approx(float(features @ weights / weights.sum()), rel=1e-9)
 
 
 @pytest.mark.parametrize(("value", "tolerance"), [(0.5, 1e-9), (1.0, 1e-9), (100.0, 1e-12)])
@@ -53,22 +48,22 @@ def plain_em(source: list[list[int]], target: list[list[int]], settings: Setting
     tokens = sum(m for _, m in sizes)
 
     def joint(s: list[int], t: list[int], j: int) -> list[float]:
-        z = sum(math.exp(tension * _feature(j + 1, i + 1, len(t), len(s))) for i in range(len(s)))
-        prior = [math.exp(tension * _feature(j + 1, i + 1, len(t), len(s))) * (1 - p0) / z for i in range(len(s))]
+        z = sum(math.exp(tension * feature(j + 1, i + 1, len(t), len(s))) for i in range(len(s)))
+        prior = [math.exp(tension * feature(j + 1, i + 1, len(t), len(s))) * (1 - p0) / z for i in range(len(s))]
         return [probability.get((e, t[j]), 1e-9) * p for e, p in zip([None, *s], [p0, *prior], strict=True)]
 
     for iteration in range(1, settings.iterations):
         expected: dict = {}
-        feature = 0.0
+        diagonal = 0.0
         for s, t in zip(source, target, strict=True):
             for j in range(len(t) if s else 0):
                 weights = joint(s, t, j)
                 for i, (e, weight) in enumerate(zip([None, *s], weights, strict=True)):
                     posterior = weight / sum(weights)
                     expected[e, t[j]] = expected.get((e, t[j]), 0.0) + posterior
-                    feature += posterior * _feature(j, i, len(t), len(s)) if i else 0.0
+                    diagonal += posterior * feature(j, i, len(t), len(s)) if i else 0.0
         if iteration > 1:
-            tension = aligner._optimised_tension(tension, feature / tokens, distinct, counts, tokens)
+            tension = optimised_tension(tension, diagonal / tokens, distinct, counts, tokens)
         totals: dict = {}
         for (e, _), count in expected.items():
             totals[e] = totals.get(e, 0.0) + count + settings.alpha
@@ -88,8 +83,8 @@ def test_plain_em_finds_the_same_links_and_translations() -> None:
     target = [[w for w in s if generator.random() > 0.1] + generator.integers(9, 11, 1).tolist() for s in source]
     for iterations in (1, 2, 5):
         settings = SETTINGS.replace(iterations=iterations)
-        model = train_fast_align(Ragged.from_lists(source), Ragged.from_lists(target), 9, 11, settings)
-        found, (links, probability) = model.links(), plain_em(source, target, settings)
+        model = train_fast_align([(Ragged.from_lists(source), Ragged.from_lists(target))], 9, 11, settings)
+        (found,), (links, probability) = model.links(), plain_em(source, target, settings)
         assert found.values.dtype == np.int16
         assert [{tuple(link) for link in pair.tolist()} for pair in found] == links
         if iterations > 1:
@@ -100,6 +95,29 @@ def test_plain_em_finds_the_same_links_and_translations() -> None:
             one = [part.tolist() for part in model.translations(1)]
             assert (one[0], one[1]) == (list(range(9)), list(range(9)))
             assert one[2] == [max(value for (s, _), value in table.items() if s == word) for word in range(9)]
+
+
+def test_a_text_in_pieces_has_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some words are in one piece alone, one piece has no pair to align, and few rows are added up at a time."""
+    monkeypatch.setattr(aligner, "ROWS", 40)
+    generator = np.random.default_rng(6)
+    source = [generator.integers(k // 30, 9 + k // 30, generator.integers(1, 8)).tolist() for k in range(90)]
+    target = [[w for w in s if generator.random() > 0.1] + generator.integers(12, 14, 1).tolist() for s in source]
+    source, target = [*source[:60], [], *source[60:]], [*target[:60], [1], *target[60:]]
+
+    def train(cuts: list[int], folder: Path | None, threads: int) -> FastAlign:
+        pieces = [(Ragged.from_lists(source[a:b]), Ragged.from_lists(target[a:b])) for a, b in itertools.pairwise(cuts)]
+        return train_fast_align(pieces, 11, 14, SETTINGS, folder, threads)
+
+    whole, pieces = train([0, 91], None, 1), train([0, 30, 60, 61, 91], tmp_path, 2)
+    links = Ragged.concatenate(list(pieces.links()))
+    (expected,) = whole.links()
+    assert links.values.tolist() == expected.values.tolist()
+    assert links.offsets.tolist() == expected.offsets.tolist()
+    assert pieces.tension == pytest.approx(whole.tension, rel=1e-12)
+    for count in (0, 2):
+        for found, given in zip(pieces.translations(count), whole.translations(count), strict=True):
+            assert found.tolist() == pytest.approx(given.tolist(), rel=1e-12)
 
 
 def test_text_without_a_pair_to_align() -> None:

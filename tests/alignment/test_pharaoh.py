@@ -25,7 +25,7 @@ def test_text_becomes_arrays(tmp_path: Path) -> None:
     ("pairs", "lines"), [([[(0, 0), (10, 9)], [], [(32767, 100)]], ["0-0 10-9", "", "32767-100"]), ([], [])]
 )
 def test_written_alignments_read_back(tmp_path: Path, name: str, pairs: list, lines: list[str]) -> None:
-    write_alignments(tmp_path / name, alignments_of(pairs))
+    write_alignments(tmp_path / name, [alignments_of(pairs)])
     assert read_lines(tmp_path / name) == lines
     assert [[tuple(link) for link in pair.tolist()] for pair in read_alignments(tmp_path / name)] == pairs
 

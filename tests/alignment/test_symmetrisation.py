@@ -75,6 +75,6 @@ def test_random_alignments_agree_with_sets_and_nest() -> None:
 def test_atools_agrees_line_by_line(shared: Path, tmp_path: Path, heuristic: str) -> None:
     folder = shared / "oracle" / "symmetrization"
     directions = [read_alignments(folder / f"{name}.align.gz") for name in ("forward", "reverse")]
-    write_alignments(tmp_path / "result", symmetrise_alignments(*directions, heuristic))
+    write_alignments(tmp_path / "result", [symmetrise_alignments(*directions, heuristic)])
     name = {"intersection": "intersect"}.get(heuristic, heuristic)
     assert read_lines(tmp_path / "result") == read_lines(folder / f"{name}.align.gz")

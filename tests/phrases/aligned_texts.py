@@ -103,7 +103,7 @@ def write_inputs(folder: Path, lines: Sequence[list[str]], alignments: Ragged) -
         write_lines(paths[side], own)
         paths[f"{side}_vocabulary"] = folder / f"{side}_vocabulary"
         vocabulary.save(paths[f"{side}_vocabulary"])
-    write_alignments(paths["alignment"], alignments)
+    write_alignments(paths["alignment"], [alignments])
     texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
     lexical_table([(*texts, alignments)], *map(len, vocabularies)).save(paths["lexical"])
     return paths

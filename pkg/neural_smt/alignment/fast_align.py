@@ -6,24 +6,45 @@ and in proportion to exp(-tension |i/n - j/m|) for the others. Lexical probabili
 defaults with ``-d -o -v``, so the links are the tool's own; the same input gives the same links.
 
 Instead of hashing word pairs, the pairs of each source word are numbered once and every cell of every sentence
-pair's grid remembers its number (4 bytes a cell), which makes an iteration a few array reads a cell.
+pair's grid remembers its number (4 bytes a cell), which makes an iteration a few array reads a cell. A long text is
+trained on in pieces, which are numbered one by one and lie in files: an iteration counts in every piece, then adds up
+the pieces' counts of each source word, so that memory does not grow with the text.
 """
 
 import logging
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, count, islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.alignment.diagonal_primitives import feature, fill_prior, optimised_tension
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, best_of_each, blocks, offsets_of
 from neural_smt.jit import kernel, longest
+from neural_smt.shards import in_threads
 
 log = logging.getLogger(__name__)
 
-TENSION_STEPS = 8
-TENSION_RATE = 20.0
-TENSION_RANGE = (0.1, 14.0)
+CELLS = 1 << 27
+"""Cells of the grids of a piece, about; a thread that works on one holds a few bytes for each of them."""
+
+UNIT = float(1 << 36)
+"""Expected counts are whole numbers of so many parts, up to 2^27: sums of whole numbers are the same in any order, so
+that a text in pieces has, to the last bit, the model of the same text in one.
+"""
+
+FEATURE_UNIT = float(1 << 30)
+"""The same of the sum of expected features."""
+
+ROWS = 1 << 24
+"""Word pairs of all pieces whose counts are added up at a time, about."""
+
+TextPiece = tuple[Ragged, Ragged]
+"""int32 word ids of the source and of the target sentences."""
 
 
 class _Grid(NamedTuple):
@@ -43,11 +64,34 @@ class _Grid(NamedTuple):
     """int32 ``[sum of n * m]``: row of the lexical table"""
 
 
+class _Piece(NamedTuple):
+    """A piece of the text and its rows of the lexical table.
+
+    row_offsets: int64 ``[source_size + 2]``, of NULL (first) and of every source word; targets: int32 ``[rows]``, their
+    target words; probabilities: float64 ``[rows]``, p(target word | source word), equal in all pieces, which sum to
+    less than 1 (the prior's weight is spread over pairs that never occurred); counts: int64 ``[rows]``, expected
+    (in parts, see ``UNIT``).
+    """
+
+    grid: _Grid
+    row_offsets: np.ndarray
+    targets: np.ndarray
+    probabilities: np.ndarray
+    counts: np.ndarray
+
+
 @kernel
 def _number_cells(
-    occurrences: np.ndarray, pairs: np.ndarray, source: Lists, grid: _Grid, target_size: int, row_offsets: np.ndarray
+    occurrences: np.ndarray,
+    pairs: np.ndarray,
+    source: Lists,
+    grid: _Grid,
+    row_targets: np.ndarray,
+    target_size: int,
+    row_offsets: np.ndarray,
 ) -> None:
-    """Number the distinct word pairs source word by source word, writing the number into every cell.
+    """Number the distinct word pairs source word by source word, writing the number into every cell, and the target
+    word of every number.
 
     occurrences: source positions sorted by word; pairs: the sentence pair of each position. NULL has
     the first ``target_size`` rows, word s the rows ``row_offsets[s]:row_offsets[s + 1]``.
@@ -70,6 +114,7 @@ def _number_cells(
             # A number below the word's first row was given by an earlier word.
             if row_of[target[j]] < row_offsets[word]:
                 row_of[target[j]] = row
+                row_targets[row] = target[j]
                 row += 1
             cells[cell] = row_of[target[j]]
             cell += 1
@@ -77,91 +122,22 @@ def _number_cells(
 
 
 @kernel
-def _feature(j: float, i: float, m: int, n: int) -> float:
-    """Distance from the diagonal, negated; positions count from 1."""
-    return -abs(i / n - j / m)
-
-
-@kernel
-def _normaliser(j: int, m: int, n: int, tension: float) -> float:
-    """Z of target word j: the sum over i of exp(tension * feature), by two geometric series (eq. 2)."""
-    below = int(j * n / m)
-    ratio = np.exp(-tension / n)
-    total = 0.0
-    if below != n:
-        # Beyond the last position (see _expected_feature) the tool's unsigned count of terms wraps round: no end.
-        rest = ratio ** (n - below) if below < n else 0.0
-        total += np.exp(tension * _feature(j, below + 1, m, n)) * (1.0 - rest) / (1.0 - ratio)
-    if below > 0:
-        total += np.exp(tension * _feature(j, below, m, n)) * (1.0 - ratio**below) / (1.0 - ratio)
-    return total
-
-
-@kernel
-def _series(first: float, weight: float, ratio: float, step: float, terms: int) -> float:
-    """Sum of (first + k step) weight ratio^k for k < terms."""
-    last_weight = weight * ratio**terms
-    last = first + step * (terms - 1)
-    slope = ratio - 1.0
-    return (last * last_weight - first * weight) / slope - step * (last_weight - weight * ratio) / (slope * slope)
-
-
-@kernel
-def _expected_feature(j: int, m: int, n: int, tension: float) -> float:
-    """Derivative of log Z by the tension: the feature's expectation under the prior (section 3.2)."""
-    below = int(j * n / m)
-    ratio = np.exp(-tension / n)
-    total = 0.0
-    if below < n:
-        feature = _feature(j, below + 1, m, n)
-        total += _series(feature, np.exp(tension * feature), ratio, -1.0 / n, n - below)
-    if below > 0:
-        feature = _feature(j, below, m, n)
-        total += _series(feature, np.exp(tension * feature), ratio, -1.0 / n, below)
-    # The tool passes m and n in this order here, unlike everywhere else; following it keeps its tensions.
-    return total / _normaliser(j, n, m, tension)
-
-
-@kernel
-def _optimised_tension(tension: float, empirical: float, sizes: np.ndarray, counts: np.ndarray, tokens: int) -> float:
-    """Climb towards the tension whose expected feature is the ``empirical`` one (both per target word)."""
-    for _ in range(TENSION_STEPS):
-        expected = 0.0
-        for k in range(len(sizes)):
-            n, m = sizes[k, 0], sizes[k, 1]
-            for j in range(1, m + 1):
-                expected += counts[k] * _expected_feature(j, m, n, tension)
-        tension += TENSION_RATE * (empirical - expected / tokens)
-        tension = min(max(tension, TENSION_RANGE[0]), TENSION_RANGE[1])
-    return tension
-
-
-@kernel
-def _fill_prior(prior: np.ndarray, m: int, n: int, p0: float, tension: float) -> None:
-    """Prior probabilities of the cells of an n by m grid, row by row."""
-    for j in range(m):
-        scale = (1.0 - p0) / _normaliser(j + 1, m, n, tension)
-        for i in range(n):
-            prior[i * m + j] = scale * np.exp(tension * _feature(j + 1, i + 1, m, n))
-
-
-@kernel
-def _expect(
-    grid: _Grid, probabilities: np.ndarray, counts: np.ndarray, p0: float, tension: float
-) -> tuple[float, float]:
-    """E-step: add expected counts to ``counts``; return (sum of expected features, log-likelihood)."""
+def _expect(piece: _Piece, p0: float, tension: float) -> tuple[int, float]:
+    """E-step: write a piece's expected counts; return (sum of expected features in parts, log-likelihood)."""
+    grid, probabilities, counts = piece.grid, piece.probabilities, piece.counts
+    counts[:] = 0
     cells = grid.cells
     largest = longest(grid.starts)
     prior, joint = np.empty(largest), np.empty(largest)
     sums = np.empty(longest(grid.target_offsets))
-    features, likelihood = 0.0, 0.0
+    all_features, likelihood = np.int64(0), 0.0
     n, m = 0, 0
     for pair in grid.order:
         start, words = grid.starts[pair], grid.target[grid.target_offsets[pair] : grid.target_offsets[pair + 1]]
         height, width = grid.source_offsets[pair + 1] - grid.source_offsets[pair], len(words)
         if height != n or width != m:
             n, m = height, width
-            _fill_prior(prior, m, n, p0, tension)
+            fill_prior(prior, m, n, p0, tension)
         for j in range(m):
             sums[j] = probabilities[words[j]] * p0
         for i in range(n):
@@ -172,15 +148,17 @@ def _expect(
         for j in range(m):
             likelihood += np.log(sums[j])
             sums[j] = 1.0 / sums[j]
-            counts[words[j]] += probabilities[words[j]] * p0 * sums[j]
+            counts[words[j]] += np.int64(probabilities[words[j]] * p0 * sums[j] * UNIT + 0.5)
+        features = 0.0
         for i in range(n):
             for j in range(m):
                 cell = i * m + j
                 posterior = joint[cell] * sums[j]
-                counts[cells[start + cell]] += posterior
+                counts[cells[start + cell]] += np.int64(posterior * UNIT + 0.5)
                 # The tool counts j from 0 in this sum only.
-                features += posterior * _feature(j, i + 1, m, n)
-    return features, likelihood
+                features += posterior * feature(j, i + 1, m, n)
+        all_features += np.int64(features * FEATURE_UNIT - 0.5)
+    return all_features, likelihood
 
 
 @kernel
@@ -197,17 +175,42 @@ def _digamma(x: float) -> float:
 
 
 @kernel
-def _maximise(counts: np.ndarray, row_offsets: np.ndarray, alpha: float, probabilities: np.ndarray) -> None:
-    """M-step of mean-field variational Bayes: exp(digamma(c + alpha) - digamma(sum of c + alpha)) per source word."""
-    for word in range(len(row_offsets) - 1):
-        first, last = row_offsets[word], row_offsets[word + 1]
+def _maximise(
+    targets: np.ndarray,
+    counts: np.ndarray,
+    bounds: np.ndarray,
+    alpha: float,
+    target_size: int,
+    probabilities: np.ndarray,
+) -> None:
+    """M-step of mean-field variational Bayes: exp(digamma(c + alpha) - digamma(sum of c + alpha)) per source word.
+
+    targets, counts, probabilities: of the rows of all pieces; piece p has ``bounds[p, s]:bounds[p, s + 1]`` of word s.
+    """
+    sums, seen = np.empty(target_size, dtype=np.int64), np.full(target_size, -1, dtype=np.int32)
+    distinct, values = np.empty(target_size, dtype=np.int32), np.empty(target_size)
+    pieces, words = bounds.shape
+    for word in range(words - 1):
+        size = 0
+        for piece in range(pieces):
+            for row in range(bounds[piece, word], bounds[piece, word + 1]):
+                target = targets[row]
+                if seen[target] != word:
+                    seen[target], sums[target] = word, 0
+                    distinct[size] = target
+                    size += 1
+                sums[target] += counts[row]
         total = 0.0
-        for row in range(first, last):
-            total += counts[row] + alpha
-        if last > first:
+        for target in distinct[:size]:
+            values[target] = sums[target] / UNIT + alpha
+            total += values[target]
+        if size:
             total = _digamma(total)
-        for row in range(first, last):
-            probabilities[row] = np.exp(_digamma(counts[row] + alpha) - total)
+        for target in distinct[:size]:
+            values[target] = np.exp(_digamma(values[target]) - total)
+        for piece in range(pieces):
+            for row in range(bounds[piece, word], bounds[piece, word + 1]):
+                probabilities[row] = values[targets[row]]
 
 
 @kernel
@@ -220,7 +223,7 @@ def _find_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: floa
         height, width = grid.source_offsets[pair + 1] - grid.source_offsets[pair], grid.target_offsets[pair + 1] - first
         if height != n or width != m:
             n, m = height, width
-            _fill_prior(prior, m, n, p0, tension)
+            fill_prior(prior, m, n, p0, tension)
         for j in range(m):
             highest = probabilities[grid.target[first + j]] * p0
             for i in range(n):
@@ -230,94 +233,158 @@ def _find_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: floa
                     best[first + j] = i
 
 
-def _build_grid(source: Ragged, target: Ragged, source_size: int, target_size: int) -> tuple[_Grid, np.ndarray]:
-    """The grid of a text and the row offsets of NULL (first) and of every source word, int64 ``[source_size + 2]``."""
-    n, m = source.lengths, target.lengths
-    starts = offsets_of(n * m)
-    order = np.lexsort((m, n))
-    cells = np.empty(starts[-1], dtype=np.int32)
-    grid = _Grid(target.values, source.offsets, target.offsets, order[(n * m)[order] > 0], starts, cells)
-    row_offsets = np.zeros(source_size + 2, dtype=np.int64)
-    occurrences, pairs = np.argsort(source.values, kind="stable"), np.repeat(np.arange(len(n)), n)
-    _number_cells(occurrences, pairs, source.arrays, grid, target_size, row_offsets[1:])
-    return grid, row_offsets
+@dataclass(frozen=True)
+class _Room:
+    """Where the arrays of pieces lie: in files of a folder, which are mapped, or (None) in memory."""
 
+    folder: Path | None
 
-@kernel
-def _row_targets(grid: _Grid, rows: int) -> np.ndarray:
-    """The target word of every row of the lexical table, int32 ``[rows]``; those of NULL are not written."""
-    targets = np.empty(rows, dtype=np.int32)
-    for pair in grid.order:
-        start, first = grid.starts[pair], grid.target_offsets[pair]
-        width = grid.target_offsets[pair + 1] - first
-        for cell in range(grid.starts[pair + 1] - start):
-            targets[grid.cells[start + cell]] = grid.target[first + cell % width]
-    return targets
+    def empty(self, shape: int, dtype: type) -> np.ndarray:
+        """A new array."""
+        if self.folder is None or not shape:
+            return np.empty(shape, dtype)
+        path = next(path for path in (self.folder / str(number) for number in count()) if not path.exists())
+        return np.memmap(path, dtype, "w+", shape=(shape,)).view(np.ndarray)
+
+    def keep(self, array: np.ndarray) -> np.ndarray:
+        """An array, or its copy there."""
+        if self.folder is None:
+            return array
+        kept = self.empty(len(array), array.dtype.type)
+        kept[:] = array
+        return kept
+
+    def piece(self, text: TextPiece, source_size: int, target_size: int) -> _Piece:
+        """A piece of the text, before training."""
+        source, target = text
+        n, m = source.lengths, target.lengths
+        starts, order = offsets_of(n * m), np.lexsort((m, n))
+        grid = _Grid(
+            self.keep(target.values),
+            self.keep(source.offsets),
+            self.keep(target.offsets),
+            self.keep(order[(n * m)[order] > 0]),
+            self.keep(starts),
+            self.empty(starts[-1], np.int32),
+        )
+        row_offsets = np.zeros(source_size + 2, dtype=np.int64)
+        occurrences, pairs = np.argsort(source.values, kind="stable"), np.repeat(np.arange(len(n)), n)
+        # as many as there may be: what is not written takes no memory
+        targets = np.empty(target_size + len(grid.cells), dtype=np.int32)
+        targets[:target_size] = np.arange(target_size)
+        _number_cells(occurrences, pairs, source.arrays, grid, targets, target_size, row_offsets[1:])
+        rows = int(row_offsets[-1])
+        piece = _Piece(
+            grid, row_offsets, self.keep(targets[:rows]), self.empty(rows, np.float64), self.empty(rows, np.int64)
+        )
+        piece.probabilities[:] = 1.0 / target_size
+        return piece
 
 
 @dataclass(frozen=True)
 class FastAlign:
-    """A trained model with the text that it was trained on.
+    """A trained model with the text that it was trained on, in pieces."""
 
-    row_offsets: int64 ``[source_size + 2]``, see ``_build_grid``; probabilities: float64, p(target word | source word)
-    of every row, which sum to less than 1 (the prior's weight is spread over pairs that never occurred).
-    """
-
-    grid: _Grid
-    row_offsets: np.ndarray
-    probabilities: np.ndarray
+    pieces: Sequence[_Piece]
+    target_size: int
     tension: float
     p0: float
 
-    def links(self) -> Ragged:
+    def links(self) -> Iterator[Ragged]:
         """For every target word the most probable source word, or none (NULL): int16 ``[links, 2]`` (source, target)
-        per pair, in order of the target; pairs with an empty side have no links.
+        per pair of each piece, in order of the target; pairs with an empty side have no links.
         """
-        offsets = self.grid.target_offsets
-        best = np.full(len(self.grid.target), -1, dtype=np.int16)
-        if len(self.grid.order):
-            _find_links(self.grid, self.probabilities, self.p0, self.tension, best)
-        linked = np.flatnonzero(best >= 0)
-        starts = np.searchsorted(linked, offsets)
-        positions = linked - np.repeat(offsets[:-1], np.diff(starts))
-        return Ragged(np.stack([best[linked], positions], axis=1).astype(np.int16), starts.astype(np.int64))
+        for piece in self.pieces:
+            offsets = piece.grid.target_offsets
+            best = np.full(len(piece.grid.target), -1, dtype=np.int16)
+            if len(piece.grid.order):
+                _find_links(piece.grid, piece.probabilities, self.p0, self.tension, best)
+            linked = np.flatnonzero(best >= 0)
+            starts = np.searchsorted(linked, offsets)
+            positions = linked - np.repeat(offsets[:-1], np.diff(starts))
+            yield Ragged(np.stack([best[linked], positions], axis=1).astype(np.int16), starts.astype(np.int64))
 
     def translations(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Source words, target words (int) and p(target | source) (float64) of the ``count`` best of each source word,
         those of a word together.
         """
-        null = self.row_offsets[1]
-        targets, probabilities = _row_targets(self.grid, self.row_offsets[-1])[null:], self.probabilities[null:]
-        rows, offsets = best_of_each(probabilities, self.row_offsets[1:] - null, count)
-        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), targets[rows], probabilities[rows]
+        found = []
+        for first, rows, bounds in _blocks_of_words(self.pieces):
+            targets = _joined(rows, "targets")
+            words = np.concatenate([np.repeat(np.arange(len(own) - 1), np.diff(own)) for own in bounds])
+            # once each, in the order in which pieces have them
+            places = np.sort(np.unique(words * self.target_size + targets, return_index=True)[1])
+            places = places[np.argsort(words[places], kind="stable")]
+            probabilities = _joined(rows, "probabilities")[places]
+            best, offsets = best_of_each(probabilities, offsets_of(np.bincount(words[places])), count)
+            sources = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) + first - 1
+            found.append((sources, targets[places[best]], probabilities[best]))
+        of_words = [[part[block[0] >= 0] for part in block] for block in found]
+        sources, targets, probabilities = (np.concatenate(parts) for parts in zip(*of_words, strict=True))
+        return sources, targets, probabilities
+
+
+def _blocks_of_words(
+    pieces: Sequence[_Piece],
+) -> Iterator[tuple[int, list[tuple[_Piece, slice]], np.ndarray]]:
+    """The rows of all pieces, of a few words at a time (NULL first): the number of the first word, the rows of each
+    piece, and where its words begin and end (int64 ``[pieces, words + 1]``) if they stand one piece after the other.
+    """
+    for first, last in blocks(np.sum([piece.row_offsets for piece in pieces], axis=0), ROWS):
+        bounds = np.stack([piece.row_offsets[first : last + 1] for piece in pieces])
+        rows = [(piece, slice(own[0], own[-1])) for piece, own in zip(pieces, bounds, strict=True)]
+        starts = offsets_of([part.stop - part.start for _, part in rows])[:-1]
+        yield first, rows, bounds + (starts - bounds[:, 0])[:, None]
+
+
+def _joined(rows: Iterable[tuple[_Piece, slice]], name: str) -> np.ndarray:
+    """An array of all pieces, at some of their rows."""
+    return np.concatenate([getattr(piece, name)[part] for piece, part in rows])
 
 
 def fast_align(source: Ragged, target: Ragged, source_size: int, target_size: int, settings: Settings) -> Ragged:
-    """The links of a text under the model that is trained on it, see ``train_fast_align``."""
-    return train_fast_align(source, target, source_size, target_size, settings).links()
+    """The links of a text under the model that is trained on it in one piece, see ``train_fast_align``."""
+    return next(train_fast_align([(source, target)], source_size, target_size, settings).links())
 
 
 def train_fast_align(
-    source: Ragged, target: Ragged, source_size: int, target_size: int, settings: Settings
+    text: Iterable[TextPiece],
+    source_size: int,
+    target_size: int,
+    settings: Settings,
+    folder: Path | None = None,
+    threads: int = 1,
 ) -> FastAlign:
     """Train the model on a text.
 
-    source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``; settings: of the section
-    ``alignment.fast_align``; the last of the iterations only finds the best links.
+    text: pieces of it, word ids below ``source_size`` and ``target_size``, at least one; settings: of the section
+    ``alignment.fast_align``; the last of the iterations only finds the best links. folder: an empty one for the files
+    of several pieces, as long as the model is used; threads: each works on a piece.
     """
-    grid, row_offsets = _build_grid(source, target, source_size, target_size)
-    probabilities = np.full(row_offsets[-1], 1.0 / target_size)
-    counts = np.empty(len(probabilities))
-    lengths = np.stack([source.lengths, target.lengths], axis=1)[grid.order]
-    sizes, frequencies = np.unique(lengths, axis=0, return_counts=True)
-    tokens = int(lengths[:, 1].sum())
+    waiting = iter(text)
+    ahead = list(islice(waiting, 2))
+    room = _Room(folder if len(ahead) > 1 else None)
+    pieces, lengths = [], []
+    for sides in chain(ahead, waiting):
+        pieces.append(room.piece(sides, source_size, target_size))
+        own = np.stack([side.lengths for side in sides], axis=1)
+        lengths.append(np.unique(own[own.min(axis=1) > 0], axis=0, return_counts=True))
+    ahead.clear()
+    sizes, places = np.unique(np.concatenate([own for own, _ in lengths]), axis=0, return_inverse=True)
+    frequencies = np.bincount(places, np.concatenate([number for _, number in lengths]), len(sizes)).astype(np.int64)
+    tokens = int(sizes[:, 1] @ frequencies)
     tension = settings.tension
     for iteration in range(1, settings.iterations if tokens else 1):
-        counts[:] = 0.0
-        features, likelihood = _expect(grid, probabilities, counts, settings.p0, tension)
-        perplexity = np.exp(-likelihood / tokens)
+        expected = in_threads(partial(_expect, p0=settings.p0, tension=tension), pieces, threads)
+        features = sum(own for own, _ in expected) / FEATURE_UNIT
+        perplexity = np.exp(-sum(likelihood for _, likelihood in expected) / tokens)
         log.info("fast_align iteration %d: perplexity %.4f, tension %.4f", iteration, perplexity, tension)
         if iteration > 1:
-            tension = _optimised_tension(tension, features / tokens, sizes, frequencies, tokens)
-        _maximise(counts, row_offsets, settings.alpha, probabilities)
-    return FastAlign(grid, row_offsets, probabilities, tension, settings.p0)
+            tension = optimised_tension(tension, features / tokens, sizes, frequencies, tokens)
+        for _, rows, bounds in _blocks_of_words(pieces):
+            targets, counts = _joined(rows, "targets"), _joined(rows, "counts")
+            probabilities = np.empty(len(counts))
+            _maximise(targets, counts, bounds, settings.alpha, target_size, probabilities)
+            for (piece, part), own in zip(rows, bounds, strict=True):
+                piece.probabilities[part] = probabilities[own[0] : own[-1]]
+    return FastAlign(pieces, target_size, tension, settings.p0)

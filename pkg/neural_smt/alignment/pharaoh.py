@@ -3,6 +3,8 @@
 The same reader takes alignments made by hand, where ``i-j`` is a sure and ``i?j`` a possible link.
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +97,11 @@ def read_marked_alignments(path: Path, part: range | None = None) -> tuple[Ragge
     part: the lines (from 0) that are wanted. Raises ``UserError`` naming the line that holds anything but ``i-j`` and
     ``i?j``.
     """
-    lines = list(stream_lines(path, part))
+    return _parse_lines(path, list(stream_lines(path, part)), part.start if part else 0)
+
+
+def _parse_lines(path: Path, lines: list[str], before: int) -> tuple[Ragged, np.ndarray]:
+    """The links of some lines of a file, and which are sure; before: how many lines precede them."""
     data = np.frombuffer("\n".join([*lines, ""]).encode(), dtype=np.uint8)
     # A link takes at least four bytes with the separator after it.
     values = np.empty((len(data) // 4 + 1, 2), dtype=np.int16)
@@ -105,7 +111,7 @@ def read_marked_alignments(path: Path, part: range | None = None) -> tuple[Ragge
     if fault >= 0:
         found = lines[fault] if len(lines[fault]) <= 60 else f"{lines[fault][:60]}..."
         raise UserError(
-            f"{path}, line {_number(fault, part)}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
+            f"{path}, line {before + fault + 1}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
             f"but found {found!r}; write the alignment again in Pharaoh format"
         )
     return Ragged(values[:links].copy(), offsets), sure[:links].copy()
@@ -117,25 +123,31 @@ def read_alignments(path: Path, part: range | None = None) -> Ragged:
     part: the lines (from 0) that are wanted. Raises ``UserError`` naming the line of a malformed or a merely possible
     (``i?j``) link.
     """
-    alignments, sure = read_marked_alignments(path, part)
+    return _check_sure(path, *read_marked_alignments(path, part), part.start if part else 0)
+
+
+def stream_alignments(path: Path, most: int) -> Iterator[Ragged]:
+    """Yield what ``read_alignments`` reads, ``most`` lines at a time."""
+    stream, before = stream_lines(path), 0
+    while lines := list(islice(stream, most)):
+        yield _check_sure(path, *_parse_lines(path, lines, before), before)
+        before += len(lines)
+
+
+def _check_sure(path: Path, alignments: Ragged, sure: np.ndarray, before: int) -> Ragged:
     if not sure.all():
-        line = _number(int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right")) - 1, part)
+        line = before + int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right"))
         raise UserError(f"{path}, line {line}: holds a possible link (i?j), which only a gold alignment may have")
     return alignments
 
 
-def _number(index: int, part: range | None) -> int:
-    """The number in its file of a line of ``part``, from 1."""
-    return index + 1 + (part.start if part else 0)
-
-
 def check_alignments(
-    alignments: Ragged, lengths: tuple[np.ndarray, np.ndarray], path: Path, text: Path, part: range | None = None
+    alignments: Ragged, lengths: tuple[np.ndarray, np.ndarray], path: Path, text: Path, before: int = 0
 ) -> None:
     """Raise ``UserError`` unless every link of ``path`` points inside its sentence pair.
 
     lengths: words of each source and of each target sentence, int ``[n]``; ``text`` is the file to name beside
-    ``path``; part: the lines of both that these are.
+    ``path``; before: how many lines of both precede these.
     """
     check_as_long(path, text, len(alignments), len(lengths[0]), ALIGN_AGAIN)
     outside = np.zeros(len(alignments.values), dtype=np.bool_)
@@ -146,17 +158,18 @@ def check_alignments(
         i, j = alignments.values[link].tolist()
         sentence = int(np.searchsorted(alignments.offsets, link, side="right")) - 1
         raise UserError(
-            f"{path}, line {_number(sentence, part)}: link {i}-{j} lies outside the sentence pair of "
+            f"{path}, line {before + sentence + 1}: link {i}-{j} lies outside the sentence pair of "
             f"{lengths[0][sentence]} and {lengths[1][sentence]} words in {text}; {ALIGN_AGAIN}"
         )
 
 
-def write_alignments(path: Path, alignments: Ragged) -> None:
-    """Write Pharaoh alignments, one line a sentence pair, atomically (``.gz`` compressed)."""
-    out = np.empty(12 * len(alignments.values) + len(alignments), dtype=np.uint8)
-    length = _format(alignments.values, alignments.offsets, out)
+def write_alignments(path: Path, parts: Iterable[Ragged]) -> None:
+    """Write Pharaoh alignments, part after part, one line a sentence pair, atomically (``.gz`` compressed)."""
     with atomic(path) as temporary, open_text(temporary, "w") as stream:
-        stream.write(out[:length].tobytes().decode("ascii"))
+        for alignments in parts:
+            out = np.empty(12 * len(alignments.values) + len(alignments), dtype=np.uint8)
+            length = _format(alignments.values, alignments.offsets, out)
+            stream.write(out[:length].tobytes().decode("ascii"))
 
 
 AlignedText = tuple[Ragged, Ragged, Ragged]
@@ -179,8 +192,23 @@ def read_aligned(
     Raises ``UserError`` naming the line of an alignment that cannot be read or lies outside its sentence pair.
     """
     part = range(count_pairs(source, target, alignment)) if part is None else part
-    sides = zip(vocabularies, (source, target), strict=True)
-    texts = [vocabulary.encode(stream_lines(path, part)) for vocabulary, path in sides]
-    links = read_alignments(alignment, part)
-    check_alignments(links, (texts[0].lengths, texts[1].lengths), alignment, source, part)
+    texts = [words.encode(stream_lines(path, part)) for words, path in zip(vocabularies, (source, target), strict=True)]
+    return _checked(texts, read_alignments(alignment, part), (alignment, source), part.start)
+
+
+def stream_aligned(
+    source: Path, target: Path, alignment: Path, vocabularies: Vocabularies, most: int
+) -> Iterator[AlignedText]:
+    """Yield what ``read_aligned`` reads, ``most`` sentence pairs at a time."""
+    count_pairs(source, target, alignment)
+    streams, before = [stream_lines(path) for path in (source, target)], 0
+    for links in stream_alignments(alignment, most):
+        texts = [words.encode(islice(lines, most)) for words, lines in zip(vocabularies, streams, strict=True)]
+        yield _checked(texts, links, (alignment, source), before)
+        before += len(links)
+
+
+def _checked(texts: list[Ragged], links: Ragged, paths: tuple[Path, Path], before: int) -> AlignedText:
+    """The parts of an aligned text; paths: of the alignment and of the source."""
+    check_alignments(links, (texts[0].lengths, texts[1].lengths), *paths, before)
     return texts[0], texts[1], links

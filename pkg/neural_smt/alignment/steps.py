@@ -7,27 +7,30 @@ offers no way to set it: two runs give slightly different links.
 import logging
 import os
 import tempfile
-from itertools import accumulate, chain, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
-from neural_smt.alignment.fast_align import FastAlign, train_fast_align
+from neural_smt.alignment.fast_align import CELLS, FastAlign, TextPiece, train_fast_align
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
-from neural_smt.alignment.pharaoh import count_pairs, read_aligned, read_alignments, write_alignments
+from neural_smt.alignment.pharaoh import read_alignments, stream_aligned, stream_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import check_as_long, read_parallel
+from neural_smt.io.files import check_as_long
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import count_lines, count_parallel, stream_lines, stream_texts
+from neural_smt.io.temporaries import scratch_folder
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-COUNTED_TOGETHER = 1 << 17
-"""Sentence pairs in memory while linked words are counted."""
+READ_TOGETHER = 1 << 17
+"""Sentence pairs that are read at a time."""
 
 TRANSLATIONS = 1000
 """Translations of a source word that are kept of fast_align's table, as Jean et al. (2015) do."""
@@ -52,23 +55,26 @@ def align(
     The texts are aligned as one: links of the first pair of files go to ``output``, those of the others (sets with
     gold alignments) to ``gold_output``. ``table`` is for the word translation table p(target | source) that fast_align
     ends with, forwards, in the ids of both vocabularies (``LexicalTable``). ``settings``: ``aligner`` is ``eflomal`` or
-    ``fast_align``, and an optional section of that name holds its own settings. fast_align repeats itself exactly and
-    runs on one thread; eflomal can't be seeded, so ``seed`` changes neither.
+    ``fast_align``, and an optional section of that name holds its own settings. fast_align repeats itself exactly, with
+    any number of threads, and keeps of a long text little in memory; eflomal can't be seeded, so ``seed`` changes
+    neither.
     """
-    source, target, ends = _read_texts(sources, targets)
+    texts = _Texts(sources, targets)
     section = section_settings("alignment", settings)
     if table is not None and (backward or section.aligner != "fast_align"):
         raise UserError(f"{table}: a table of words comes of fast_align, forwards; align so, or leave table out")
-    if table is None:
-        alignments = _align(source, target, section, backward, threads)
-    else:
-        model, *own = _train_fast_align(source, target, section)
-        alignments = model.links()
-        vocabularies = (Vocabulary.load(required(path)) for path in (source_vocabulary, target_vocabulary))
-        _translations(model, own, *vocabularies).save(table)
-    write_alignments(output, alignments.take(np.arange(ends[0])))
-    if gold_output is not None:
-        write_alignments(gold_output, alignments.take(np.arange(ends[0], len(source))))
+    with scratch_folder(output) as folder:
+        if table is None:
+            links = _align(texts, section, backward, threads, folder)
+        else:
+            model, words = _train_fast_align(texts, section, backward, threads, folder)
+            links = model.links()
+            vocabularies = (Vocabulary.load(required(path)) for path in (source_vocabulary, target_vocabulary))
+            _translations(model, words, *vocabularies).save(table)
+        rest: list[Ragged] = []
+        write_alignments(output, _first_lines(links, texts.ends[0], rest))
+        if gold_output is not None:
+            write_alignments(gold_output, rest)
 
 
 def align_sets(
@@ -86,43 +92,89 @@ def align_sets(
     the others. settings: as for ``align``, and ``heuristic``. The seed changes nothing, as there.
     """
     check_as_many(targets=targets[1:], outputs=outputs)
-    source, target, ends = _read_texts(sources, targets)
+    texts = _Texts(sources, targets)
     section = section_settings("alignment", settings)
-    forward, backward = (_align(source, target, section, reverse, threads) for reverse in (False, True))
-    alignments = symmetrise_alignments(forward, backward, settings["heuristic"])
-    for output, (first, last) in zip(outputs, pairwise(ends), strict=True):
-        write_alignments(output, alignments.take(np.arange(first, last)))
+    forward: list[Ragged] = []
+    backward: list[Ragged] = []
+    for rest in (forward, backward):
+        with scratch_folder(outputs[0]) as folder:
+            for _ in _first_lines(_align(texts, section, rest is backward, threads, folder), texts.ends[0], rest):
+                pass
+    alignments = symmetrise_alignments(Ragged.concatenate(forward), Ragged.concatenate(backward), settings["heuristic"])
+    for output, (first, last) in zip(outputs, pairwise(np.subtract(texts.ends, texts.ends[0])), strict=True):
+        write_alignments(output, [alignments.part(first, last)])
 
 
-def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], list[str], list[int]]:
-    """The lines of all pairs of files, one file after the other, and where each ends."""
-    check_as_many(sources=sources, targets=targets)
-    if not sources:
-        raise UserError("no texts are given to align; name the sides of one at least")
-    pairs = [read_parallel(source, target) for source, target in zip(sources, targets, strict=True)]
-    if not any(line.strip() for line in pairs[0][0]):
-        raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
-    source, target = (list(chain.from_iterable(side)) for side in zip(*pairs, strict=True))
-    return source, target, list(accumulate(len(lines) for lines, _ in pairs))
+class _Texts:
+    """The lines of all pairs of files, one file after the other. ``ends``: where each ends."""
+
+    def __init__(self, sources: list[Path], targets: list[Path]):
+        check_as_many(sources=sources, targets=targets)
+        if not sources:
+            raise UserError("no texts are given to align; name the sides of one at least")
+        self.files = list(zip(sources, targets, strict=True))
+        self.ends = list(accumulate(count_parallel(*pair) for pair in self.files))
+        if not any(line.strip() for line in stream_lines(sources[0])):
+            raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
+
+    def side(self, number: int) -> Iterator[str]:
+        """The lines of the source (0) or of the target (1)."""
+        return stream_texts(pair[number] for pair in self.files)
+
+    def pieces(self, vocabularies: Sequence[Vocabulary], numbers: Sequence[int]) -> Iterator[TextPiece]:
+        """Word ids of two sides, in pieces of about ``CELLS`` cells."""
+        sides = [self.side(number) for number in numbers]
+        waiting: list[list[Ragged]] = []
+        cells = 0
+        for _ in range(0, self.ends[-1], READ_TOGETHER):
+            batch = [words.encode(islice(side, READ_TOGETHER)) for words, side in zip(vocabularies, sides, strict=True)]
+            waiting.append(batch)
+            cells += int(batch[0].lengths @ batch[1].lengths)
+            if cells >= CELLS:
+                yield _joined(waiting)
+                waiting, cells = [], 0
+        if waiting:
+            yield _joined(waiting)
 
 
-def _align(source: list[str], target: list[str], section: Settings, backward: bool, threads: int) -> Ragged:
-    log.info("aligning %d sentence pairs with %s", len(source), section.aligner)
+def _joined(batches: list[list[Ragged]]) -> TextPiece:
+    source, target = (Ragged.concatenate(parts) for parts in zip(*batches, strict=True))
+    return source, target
+
+
+def _first_lines(links: Iterable[Ragged], lines: int, rest: list[Ragged]) -> Iterator[Ragged]:
+    """The links of so many lines; when they have been gone through, those of the other lines are in ``rest``."""
+    for part in links:
+        own = min(lines, len(part))
+        yield part.part(0, own)
+        rest.append(part.part(own, len(part)))
+        lines -= own
+
+
+def _align(texts: _Texts, section: Settings, backward: bool, threads: int, folder: Path) -> Iterable[Ragged]:
+    """Links as (source, target), of parts of the texts one after the other; ``folder`` is for what lies on disk."""
+    log.info("aligning %d sentence pairs with %s", texts.ends[-1], section.aligner)
     if section.aligner == "eflomal":
-        return _eflomal(source, target, section.eflomal, backward, threads)
-    texts = (target, source) if backward else (source, target)
-    links = _train_fast_align(*texts, section)[0].links()
-    return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if backward else links
+        return [_eflomal([*texts.side(0)], [*texts.side(1)], section.eflomal, backward, threads)]
+    links = _train_fast_align(texts, section, backward, threads, folder)[0].links()
+    return _turned(links) if backward else links
+
+
+def _turned(links: Iterable[Ragged]) -> Iterator[Ragged]:
+    """Links the other way round."""
+    return (Ragged(np.ascontiguousarray(part.values[:, ::-1]), part.offsets) for part in links)
 
 
 def _train_fast_align(
-    source: list[str], target: list[str], section: Settings
-) -> tuple[FastAlign, list[str], list[str]]:
-    """The model, and the words of each side by their ids in it."""
-    first, second = (Vocabulary.from_sentences(lines) for lines in (source, target))
-    sides = first.encode(source), second.encode(target)
-    model = train_fast_align(*sides, len(first), len(second), Settings(section.fast_align))
-    return model, first.words, second.words
+    texts: _Texts, section: Settings, backward: bool, threads: int, folder: Path
+) -> tuple[FastAlign, list[list[str]]]:
+    """The model, and the words of its source and its target by their ids in it."""
+    numbers = (1, 0) if backward else (0, 1)
+    vocabularies = [Vocabulary.from_sentences(texts.side(number)) for number in numbers]
+    source, target = map(len, vocabularies)
+    pieces = texts.pieces(vocabularies, numbers)
+    model = train_fast_align(pieces, source, target, Settings(section.fast_align), folder, threads)
+    return model, [vocabulary.words for vocabulary in vocabularies]
 
 
 def _translations(model: FastAlign, words: list[list[str]], source: Vocabulary, target: Vocabulary) -> LexicalTable:
@@ -138,11 +190,10 @@ def _translations(model: FastAlign, words: list[list[str]], source: Vocabulary, 
 
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
-    directions = read_alignments(forward), read_alignments(backward)
-    check_as_long(forward, backward, len(directions[0]), len(directions[1]), "align both directions of the same text")
-    alignments = symmetrise_alignments(*directions, heuristic)
-    log.info("%s: %d links", heuristic, len(alignments.values))
-    write_alignments(output, alignments)
+    lines = count_lines(forward), count_lines(backward)
+    check_as_long(forward, backward, *lines, "align both directions of the same text")
+    parts = zip(*(stream_alignments(path, READ_TOGETHER) for path in (forward, backward)), strict=True)
+    write_alignments(output, (symmetrise_alignments(first, second, heuristic) for first, second in parts))
 
 
 def build_lexical_tables(
@@ -150,9 +201,7 @@ def build_lexical_tables(
 ) -> None:
     """Estimate word translation probabilities in both directions from an aligned text."""
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    pairs = count_pairs(source, target, alignment)
-    parts = (range(first, min(first + COUNTED_TOGETHER, pairs)) for first in range(0, pairs, COUNTED_TOGETHER))
-    texts = (read_aligned(source, target, alignment, vocabularies, part) for part in parts)
+    texts = stream_aligned(source, target, alignment, vocabularies, READ_TOGETHER)
     table = lexical_table(texts, len(vocabularies[0]), len(vocabularies[1]))
     log.info("%d word pairs", len(table.targets))
     table.save(output)
