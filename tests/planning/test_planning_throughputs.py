@@ -12,7 +12,7 @@ from refusals import check_refused
 from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds, merge_lines
 from neural_smt.planning.forecasts import HAZARDS, START, Line, Throughputs
 from neural_smt.planning.sizes import RATIOS
-from neural_smt.workflow.job_usage import read_benchmark, used
+from neural_smt.workflow.job_usage import Usage, read_benchmark
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
@@ -67,10 +67,12 @@ def test_what_a_job_says_itself_comes_before_samples(name: str, tmp_path: Path) 
         file.parent.mkdir(parents=True)
     benchmark(path, 60.0, "22.5")
     assert read_benchmark(path) == (60.0, 30.0, 512.5)
-    said = used()
+    with Usage() as used:
+        said = str(used)
     log.write_text("a line\n" * 100 + f"2026-01-01 00:00:00,000 root: {said}\n")
-    seconds, memory = float(said.split()[1]), float(said.split()[7])
-    assert read_benchmark(path) == (60.0, seconds, max(memory, 512.5))
+    seconds, whole, own = (float(said.split()[place]) for place in (1, 7, 9))
+    assert read_benchmark(path) == (60.0, seconds, own)
+    assert 0 < own <= whole
     log.write_text("2026-01-01 00:00:00,000 root: used 31.25 processor seconds and at most 600.5 MB\n")
     assert read_benchmark(path) == (60.0, 31.25, 600.5)
     log.write_text(log.read_text() + "a job that was killed later\n")
@@ -79,19 +81,25 @@ def test_what_a_job_says_itself_comes_before_samples(name: str, tmp_path: Path) 
     assert read_benchmark(path) == (60.0, 30.0, 512.5)
 
 
-def test_a_process_tells_its_own_peak_and_that_of_its_children() -> None:
+def test_a_process_tells_its_own_peak_and_that_of_its_children(tmp_path: Path) -> None:
     large = "bytearray(b'1' * (300 << 20)); sum(range(10_000_000))"
     program = (
-        "import subprocess, sys; from neural_smt.workflow.job_usage import used; {}; "
-        "subprocess.run([sys.executable, '-c', {!r}], check=True); print(used())"
+        "import subprocess, sys, numpy; from neural_smt.workflow.job_usage import Usage\n"
+        "with Usage() as used: {}; subprocess.run([sys.executable, '-c', {!r}], check=True)\n"
+        "print(used)"
     )
+    mapped = f"numpy.memmap({str(tmp_path / 'file')!r}, 'u1', 'w+', shape=300 << 20)[:] = 1; sum(range(10_000_000))"
     told = {}
-    for name, own, child in (("nothing", "pass", "pass"), ("own", large, "pass"), ("child", "pass", large)):
+    works = {"": ("pass", ""), "own": (large, ""), "child": ("pass", large), "file": (mapped, "")}
+    for name, (own, child) in works.items():
         command = [sys.executable, "-c", program.format(own, child)]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-        told[name] = float(said[1]), float(said[7])
-    assert told["nothing"][1] < 200 < 300 < min(told["own"][1], told["child"][1]) < 800
-    assert told["nothing"][0] < min(told["own"][0], told["child"][0])
+        told[name] = [float(said[place].rstrip(",")) for place in (1, 7, 9)]
+    seconds, whole, of_its_own = (dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True))
+    assert whole[""] < 200 < 300 < min(whole[name] for name in ("own", "child", "file"))
+    assert max(whole.values()) < 800
+    assert max(of_its_own[""], of_its_own["file"]) < 200 < 300 < min(of_its_own["own"], of_its_own["child"]) < 800
+    assert seconds[""] < min(seconds["own"], seconds["child"])
 
 
 def test_files_that_are_no_benchmarks_are_named(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _number_cells(
 
 
 @kernel
-def _expect(piece: _Piece, p0: float, tension: float) -> tuple[int, float]:
+def _expect(piece: _Piece, p0: float, tension: float) -> tuple[np.int64, float]:
     """E-step: write a piece's expected counts; return (sum of expected features in parts, log-likelihood)."""
     grid, probabilities, counts = piece.grid, piece.probabilities, piece.counts
     counts[:] = 0

@@ -87,7 +87,6 @@ def observe(run: Run) -> pd.DataFrame:
         row: dict[str, Any] = {"experiment": run.name, "rule": quantities.entry, "benchmark": job.benchmark}
         cost = costs()[quantities.entry]
         amounts = [quantities.value(one) for one in (cost.cpu, cost.memory, cost.disk)]
-        amounts[1] += quantities.value(cost.mapped)
         for kind, value, amount in zip(START, (seconds, memory, disk), amounts, strict=True):
             row |= {kind: value, f"{kind} quantity": amount}
         rows.append(row)

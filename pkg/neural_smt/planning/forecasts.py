@@ -247,7 +247,6 @@ class Cost:
 
     cpu: str = ""
     memory: str = ""
-    mapped: str = ""
     disk: str = ""
     parallel: float = 0.0
     like: str = ""

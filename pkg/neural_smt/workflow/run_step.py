@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from neural_smt.errors import sentence
 from neural_smt.io.temporaries import remove_leftovers, scratch_folder
 from neural_smt.workflow.invoke import find_step, invoke
-from neural_smt.workflow.job_usage import used
+from neural_smt.workflow.job_usage import Usage
 from neural_smt.workflow.run_lock import end_with_run
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def run_step(snakemake: "Snakemake") -> None:
     try:
         for path in filter(None, [*snakemake.output, snakemake.params.get("state")]):
             remove_leftovers(Path(path), owned=True)
-        with scratch_folder(Path(tempfile.gettempdir(), "neural_smt")) as folder:
+        with scratch_folder(Path(tempfile.gettempdir(), "neural_smt")) as folder, Usage() as used:
             tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
             invoke(find_step(snakemake.params.step), _arguments(snakemake), _ambient(snakemake))
-        logging.info("%s", used())
+        logging.info("%s", used)
     except Exception as error:
         message = sentence(error)
         if message is None:
