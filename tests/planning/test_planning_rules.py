@@ -100,20 +100,13 @@ def test_gpus_that_were_measured_take_the_place_of_assumed_ones(
     assert found.basis == basis
 
 
-def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(costs(), "decode", forecasts.Cost(memory="7", mapped="1000 * rows"))
-    lines = Throughputs({"decode": dict.fromkeys(START, Line(100.0, 2.0))})
-    (found,) = forecast_jobs([Job("decode")], {"networks": {}, "systems": {}, "data_mirror": ""}, Sizes(), lines)
-    assert found.memory == pytest.approx(114.0)
-
-
 def test_formulas_name_what_there_is() -> None:
     tables = [table()["quantities"], *table()["kinds"].values()]
     attributes = {"rule", "wildcards", "sizes", "experiment", *dir(Quantities)}
     known = attributes.union(*tables, load_schema()["properties"])
     formulas = [str(formula) for quantities in tables for formula in quantities.values()]
     for cost in costs().values():
-        formulas += [cost.cpu, cost.memory, cost.mapped, cost.disk, cost.download, *cost.gpu]
+        formulas += [cost.cpu, cost.memory, cost.disk, cost.download, *cost.gpu]
     for formula in filter(None, formulas):
         assert forecasts.compile_formula(formula)[1] <= known, formula
 

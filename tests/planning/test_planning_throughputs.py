@@ -82,7 +82,7 @@ def test_what_a_job_says_itself_comes_before_samples(name: str, tmp_path: Path) 
 
 
 def test_a_process_tells_its_own_peak_and_that_of_its_children(tmp_path: Path) -> None:
-    large = "bytearray(b'1' * (300 << 20)); sum(range(10_000_000))"
+    large = "held = bytearray(b'1' * (300 << 20)); sum(range(10_000_000))"
     program = (
         "import subprocess, sys, numpy; from neural_smt.workflow.job_usage import Usage\n"
         "with Usage() as used: {}; subprocess.run([sys.executable, '-c', {!r}], check=True)\n"
