@@ -65,7 +65,7 @@ Work = Callable[[], Any]
 
 def phrase_based_paths() -> dict[str, Work]:
     """From generated text to its translation, and the CSLM on its n-grams."""
-    parts = generate_corpus(PARTS, 1)
+    parts = dict(generate_corpus(PARTS, 1))
     train, dev = (
         [list(tokenise_lines(side, language)) for side, language in ((part.source, "en"), (part.target, "fr"))]
         for part in (parts["train"], parts["dev"])

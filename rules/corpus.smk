@@ -103,6 +103,7 @@ rule generate:
         "results/{experiment}/benchmarks/corpus/generate.tsv"
     conda:
         "../envs/neural_smt.yaml"
+    threads: 2
     resources:
         mem_mb=memory(2),
     params:

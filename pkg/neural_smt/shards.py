@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.workflow.run_lock import end_with_parent
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -58,6 +60,28 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: i
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))
+
+
+ROUND = 4
+"""Parts for each process that wait at once."""
+
+
+def in_processes(work: Callable[[Part], Result], parts: Iterable[Part], processes: int) -> Iterator[Result]:
+    """Yield ``work`` of every part, in order, a round of parts at a time; ``work`` and its results are pickled.
+
+    joblib's own generator would go on reading while nobody takes its results. The processes are joblib's: they start
+    afresh and do not import the caller's main script. By themselves they would wait for minutes when the caller is
+    killed.
+    """
+    if processes == 1:
+        yield from map(work, parts)
+        return
+    from joblib import Parallel, delayed
+
+    waiting = iter(parts)
+    with Parallel(n_jobs=processes, initializer=end_with_parent) as pool:
+        while group := list(islice(waiting, ROUND * processes)):
+            yield from pool(delayed(work)(part) for part in group)
 
 
 @contextmanager

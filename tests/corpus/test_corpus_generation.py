@@ -21,7 +21,7 @@ def corpus():
     with pytest.MonkeyPatch.context() as patch:
         add = generation.Part.add
         patch.setattr(generation.Part, "add", lambda part, pair: (pairs.append(pair), add(part, pair)))
-        parts = generation.generate_corpus(SMALL, seed=7)
+        parts = dict(generation.generate_corpus(SMALL, seed=7))
     return parts, pairs
 
 
@@ -57,10 +57,30 @@ def test_most_words_are_linked():
 
 def test_another_seed_gives_another_corpus_and_parts_do_not_depend_on_other_sizes(corpus):
     first, _ = corpus
-    larger = generation.generate_corpus(SMALL | {"pairs": 300, "gold": 90}, seed=7)
-    assert first["train"] != generation.generate_corpus(SMALL, seed=8)["train"]
+    larger = dict(generation.generate_corpus(SMALL | {"pairs": 300, "gold": 90}, seed=7))
+    assert first["train"] != dict(generation.generate_corpus(SMALL, seed=8))["train"]
     assert larger["dev"] == first["dev"] and larger["train"].source == first["train"].source[:300]
     assert larger["gold"].source[:60] == first["gold"].source
+
+
+def test_long_parts_are_made_in_blocks_by_any_number_of_processes(corpus, monkeypatch):
+    first, _ = corpus
+    monkeypatch.setattr(generation, "BLOCK", 150)
+    once, twice = (list(generation.generate_corpus(SMALL, 7, processes)) for processes in (1, 2))
+    assert once == twice
+    assert [len(part.source) for name, part in once if name == "train"] == [150] * 10
+    assert next(part.source for name, part in once if name == "monolingual") == first["monolingual"].source[:150]
+    texts = [part.source for name, part in once if name == "train"]
+    assert len({tuple(text[:5]) for text in texts}) == 10, "blocks differ"
+
+
+def test_surnames_of_more_syllables():
+    names = {}
+    for syllables in (3, 8):
+        parts = dict(generation.generate_corpus(SMALL | {"syllables": syllables}, seed=7))
+        words = {word for line in parts["train"].source for word in line.split()}
+        names[syllables] = {word for word in words if word.istitle() and len(word) > 12}
+    assert len(names[8]) > len(names[3]) + 5
 
 
 def test_dev_and_test_do_not_leak(corpus):
@@ -90,7 +110,7 @@ def test_noise_is_there_at_the_rate_asked_for(corpus):
     assert 15 < copies < 60
     assert 40 < broken < 120
     assert fodder >= 1
-    quiet = generation.generate_corpus(SMALL | {"noise": 0.0}, seed=7)["train"]
+    quiet = dict(generation.generate_corpus(SMALL | {"noise": 0.0}, seed=7))["train"]
     assert all(quiet.alignment) and all(quiet.source) and all(quiet.target)
 
 

@@ -1,15 +1,17 @@
 """The parts of the synthetic corpus: domains mixed, noise added, nothing of dev and test anywhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neural_smt.corpus.grammar.fragments import write
 from neural_smt.corpus.grammar.lexicon import DOMAINS, Dice, Weighted
 from neural_smt.corpus.grammar.sentences import SentencePair, sentence
-from neural_smt.experiment.settings import section_settings
+from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.shards import in_processes
 
 MIXTURES = {
     "test": {"news": 1.0},
@@ -20,6 +22,9 @@ MIXTURES = {
     "monolingual": {"news": 2.0, "parliament": 1.0, "everyday": 1.0},
 }
 """The domains of each part; a part's random numbers depend on the seed and its place here only."""
+
+HELD_OUT = ("test", "dev")
+"""Parts of which nothing is in another one, small enough for memory."""
 
 LENGTHS = (4, 25)
 """Fewest and most tokens of a generated sentence, either side."""
@@ -43,24 +48,57 @@ class Part:
         self.alignment.append(" ".join(f"{i}-{j}" for i, j in pair.alignment))
 
 
-def generate_corpus(settings: dict[str, Any], seed: int) -> dict[str, Part]:
-    """Generate every part: train, in_domain, dev, test, gold, monolingual. settings: ``corpus.generator``.
+BLOCK = 20_000
+"""Pairs that are generated together, with random numbers of their own."""
 
-    The sizes of the other parts do not change a part, except that sentences of dev and test are left out of them.
+
+class Block(NamedTuple):
+    """Block ``number`` (from 0) of a part, of so many pairs, of which a fraction is noise."""
+
+    part: str
+    number: int
+    pairs: int
+    noise: float
+
+
+def generate_corpus(settings: dict[str, Any], seed: int, processes: int = 1) -> Iterator[tuple[str, Part]]:
+    """Yield every part, in blocks: test, dev, in_domain, gold, train, monolingual.
+
+    settings: ``corpus.generator``. The sizes of the other parts do not change a part, except that sentences of dev and
+    test are left out of them; nor does the number of processes.
     """
-    sizes = section_settings("corpus.generator", settings).as_dict()
+    given = section_settings("corpus.generator", settings)
+    sizes = given.as_dict() | {"train": given.pairs}
     held_out: set[tuple[str, ...]] = set()
-    parts = {name: Part() for name in MIXTURES}
-    for number, (name, part) in enumerate(parts.items()):
-        dice = Dice(np.random.default_rng([seed, number]))
-        sentences = _Sentences(dice, Weighted(MIXTURES[name]), held_out, remember=name in ("dev", "test"))
-        count, noise = (sizes["pairs"], sizes["noise"]) if name == "train" else (sizes[name], 0.0)
-        for _ in range(count):
-            if noise and dice.chance(noise):
-                part.add(dice.choice(FODDER if dice.chance(FODDER_SHARE) else NOISE)(sentences))
-            else:
-                part.add(sentences.draw())
-    return parts
+    for name in HELD_OUT:
+        part = _generate(Block(name, 0, sizes[name], 0.0), held_out, seed, given.syllables)
+        yield name, part
+    blocks = [
+        Block(name, number, min(BLOCK, sizes[name] - first), given.noise if name == "train" else 0.0)
+        for name in MIXTURES
+        if name not in HELD_OUT
+        for number, first in enumerate(range(0, sizes[name], BLOCK))
+    ]
+    work = partial(_generate, held_out=held_out, seed=seed, syllables=given.syllables)
+    for block, part in zip(
+        blocks, in_processes(work, blocks, processes if len(blocks) > processes else 1), strict=True
+    ):
+        yield block.part, part
+
+
+def _generate(block: Block, held_out: set[tuple[str, ...]], seed: int, syllables: int) -> Part:
+    """A block; sentences of a part that is held out are added to ``held_out``."""
+    numbers = [seed, [*MIXTURES].index(block.part), *([block.number] if block.number else [])]
+    dice = Dice(np.random.default_rng(numbers))
+    domains = {name: domain.replace(syllables=syllables) for name, domain in DOMAINS.items()}
+    sentences = _Sentences(dice, Weighted(MIXTURES[block.part]), domains, held_out, block.part in HELD_OUT)
+    part = Part()
+    for _ in range(block.pairs):
+        if block.noise and dice.chance(block.noise):
+            part.add(dice.choice(FODDER if dice.chance(FODDER_SHARE) else NOISE)(sentences))
+        else:
+            part.add(sentences.draw())
+    return part
 
 
 @dataclass
@@ -68,7 +106,8 @@ class _Sentences:
     """A stream of sentence pairs of a mixture of domains, none with a side held out for dev or test."""
 
     dice: Dice
-    domains: Weighted[str]
+    mixture: Weighted[str]
+    domains: Mapping[str, Settings]
     held_out: set[tuple[str, ...]]
     remember: bool
 
@@ -76,7 +115,7 @@ class _Sentences:
         """The next pair of allowed length."""
         low, high = LENGTHS
         while True:
-            pair = sentence(self.dice, DOMAINS[self.dice.draw(self.domains)])
+            pair = sentence(self.dice, self.domains[self.dice.draw(self.mixture)])
             fits = low <= len(pair.source) <= high and low <= len(pair.target) <= high
             if fits and self.held_out.isdisjoint((pair.source, pair.target)):
                 if self.remember:

@@ -3,16 +3,17 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus import archives, fetching, generation, splitting, tokenisation
 from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import atomic, write_lines
+from neural_smt.io.files import atomic, open_text, write_lines
 from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, stream_texts, write_pairs
 from neural_smt.io.tables import write_rows
 from neural_smt.shards import Shard
@@ -59,18 +60,24 @@ def join_texts(*, texts: list[Path], output: Path) -> None:
     write_lines(output, stream_texts(texts))
 
 
-def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:
+def generate(*, settings: dict[str, Any], seed: int, output: Path, threads: int = 1) -> None:
     """Generate the synthetic corpus: raw text of both languages and the gold word alignment of every part.
 
     Writes ``{part}.en.gz``, ``{part}.fr.gz`` and ``{part}.align`` (Pharaoh, over the tokenised text) for the parts
     train, in_domain, dev, test, gold and monolingual into the folder ``output``.
     """
     with atomic(Path(output), directory=True) as folder:
-        for name, part in generation.generate_corpus(settings, seed).items():
-            write_lines(folder / f"{name}.en.gz", part.source)
-            write_lines(folder / f"{name}.fr.gz", part.target)
-            write_lines(folder / f"{name}.align", part.alignment)
-            log.info("%s: %d generated pairs", name, len(part.source))
+        corpus = generation.generate_corpus(settings, seed, threads)
+        for name, blocks in groupby(corpus, key=itemgetter(0)):
+            paths = [folder / f"{name}.{suffix}" for suffix in ("en.gz", "fr.gz", "align")]
+            pairs = 0
+            with ExitStack() as stack:
+                streams = [stack.enter_context(open_text(path, "w")) for path in paths]
+                for _, part in blocks:
+                    for stream, lines in zip(streams, (part.source, part.target, part.alignment), strict=True):
+                        stream.writelines(f"{line}\n" for line in lines)
+                    pairs += len(part.source)
+            log.info("%s: %d generated pairs", name, pairs)
 
 
 def tokenise(

@@ -6,19 +6,15 @@ Moses escapes the characters that are special in its files (``'`` becomes ``&apo
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 
-from joblib import Parallel, delayed
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
-from neural_smt.workflow.run_lock import end_with_parent
+from neural_smt.shards import in_processes
 
 CHUNK = 5000
 """Lines a worker process takes at a time."""
-
-ROUND = 4
-"""Chunks for each process that are read at once."""
 
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160), 173, 8203, 65279))
 """Characters without a shape: they would split or alter words unseen, so they vanish."""
@@ -78,18 +74,5 @@ def tokenise_lines(lines: Iterable[str], language: str, threads: int = 1) -> Ite
     rest = iter(lines)
     chunks = iter(lambda: list(islice(rest, CHUNK)), [])
     first = list(islice(chunks, 2))
-    chunks = chain(first, chunks)
-    if threads <= 1 or len(first) <= 1:
-        return chain.from_iterable(_tokenise_chunk(chunk, language) for chunk in chunks)
-    return chain.from_iterable(_tokenise_in_processes(chunks, language, threads))
-
-
-def _tokenise_in_processes(chunks: Iterator[list[str]], language: str, threads: int) -> Iterator[list[str]]:
-    """A round at a time: joblib's own generator goes on reading while nobody takes its results.
-
-    The processes are joblib's: they start afresh and do not import the caller's main script. By themselves they would
-    wait for minutes when the caller is killed.
-    """
-    with Parallel(n_jobs=threads, initializer=end_with_parent) as processes:
-        while group := list(islice(chunks, ROUND * threads)):
-            yield from processes(delayed(_tokenise_chunk)(chunk, language) for chunk in group)
+    work = partial(_tokenise_chunk, language=language)
+    return chain.from_iterable(in_processes(work, chain(first, chunks), threads if len(first) > 1 else 1))

@@ -115,7 +115,8 @@ def reference(d: Derivation, antecedent: NounPhrase) -> NounPhrase:
 def _surname(d: Derivation) -> Words:
     """A surname: mostly a known one, sometimes one nobody has heard of, the long tail that a test text always has."""
     if d.chance(0.07):
-        name = "".join(d.dice.choice(word_list("syllable")) for _ in range(d.dice.integer(2, 3))).capitalize()
+        length = d.dice.integer(2, d.domain.syllables)
+        name = "".join(d.dice.choice(word_list("syllable")) for _ in range(length)).capitalize()
     else:
         name = d.dice.skewed(word_list("surname"))
     return words(name, d.key())
