@@ -46,12 +46,9 @@ def test_the_columns_are_those_of_the_paper() -> None:
 
 
 def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sources) -> None:
-    found = {
-        (name, top): held
-        for name, top, held in measure_combinations(
-            sources, sizes(1, 1, 1), [1, 2], SOURCE, TARGET, batch=2, seed=1, training=True
-        )
-    }
+    ids = sources.encode(SOURCE), sources.network.encode_words(TARGET)
+    measured = measure_combinations(sources, sizes(1, 1, 1), [1, 2], *ids, batch=2, seed=1, training=True)
+    found = {(name, top): held for name, top, held in measured}
     for top in (1, 2):
         both, alone = found["V^P + V^D", top], found["V^D", top]
         assert found["V^P + V^D + V^T", top].covered >= both.covered >= max(alone.covered, found["V^P", None].covered)
@@ -63,7 +60,8 @@ def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sourc
 
 def test_a_text_measured_in_pieces_gives_the_same_coverage(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = sizes(2, 2, 1)
-    arguments = sources, settings, [1], SOURCE, TARGET, 2, 1, True
+    ids = sources.encode(SOURCE), sources.network.encode_words(TARGET)
+    arguments = sources, settings, [1], *ids, 2, 1, True
     whole = list(measure_combinations(*arguments))
     monkeypatch.setattr(coverage_steps, "PIECE", 3)
     assert list(measure_combinations(*arguments)) == whole

@@ -9,9 +9,10 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -304,9 +305,17 @@ def digest_json(values: Any) -> str:
     return digest_parts([json.dumps(values, sort_keys=True)])
 
 
-def digest_lines(lines: Sequence[str]) -> str:
-    """SHA-256 (hex) of lines, or of words in order."""
-    return digest_parts(["\n".join(lines)])
+def digest_lines(lines: Iterable[str]) -> str:
+    """SHA-256 (hex) of lines, or of words in order, joined by ``\\n``."""
+    digest, stream, separator = hashlib.sha256(), iter(lines), ""
+    while piece := list(islice(stream, _DIGESTED)):
+        digest.update((separator + "\n".join(piece)).encode())
+        separator = "\n"
+    return digest.hexdigest()
+
+
+_DIGESTED = 1 << 16
+"""Lines that are looked at together."""
 
 
 def hash_text(text: str) -> int:

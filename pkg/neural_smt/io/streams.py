@@ -4,9 +4,10 @@ import io
 import select
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import IO
@@ -50,6 +51,24 @@ class TextLines:
     def __iter__(self) -> Iterator[str]:
         return stream_lines(self.path, self.part)
 
+    def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return count_lines(self.path) if self.part is None else len(self.part)
+
+
+Text = Collection[str] | TextLines
+"""Lines that can be gone through more than once, in memory or in a file."""
+
+
+def parallel_lines(source: Path, target: Path) -> tuple[TextLines, TextLines]:
+    """The lines of two files; ``UserError`` when they differ in their number."""
+    sides = TextLines(Path(source)), TextLines(Path(target))
+    check_as_long(source, target, len(sides[0]), len(sides[1]))
+    return sides
+
 
 def _line_pieces(path: Path, start: int) -> Iterator[list[str]]:
     """The lines of a file in lists; of the pieces before line ``start`` only the number, which costs no decoding."""
@@ -78,9 +97,7 @@ def count_words(lines: Iterable[str]) -> np.ndarray:
 
 def count_parallel(source: Path, target: Path) -> int:
     """How many lines both files have; ``UserError`` when they differ in that."""
-    lines = count_lines(source), count_lines(target)
-    check_as_long(source, target, *lines)
-    return lines[0]
+    return len(parallel_lines(source, target)[0])
 
 
 def stream_parallel(source: Path, target: Path) -> Iterator[tuple[str, str]]:

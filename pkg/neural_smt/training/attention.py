@@ -12,8 +12,8 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import parallel_lines
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.folder import Trained
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
@@ -157,7 +157,7 @@ def _read(
     source: Path, target: Path, vocabularies: tuple[Vocabulary, Vocabulary], candidates: Path | None
 ) -> SentencePairs:
     """Pairs of sentences as ids, with the target vocabularies that were made for them."""
-    lines = read_parallel(source, target)
+    lines = parallel_lines(source, target)
     one, other = (vocabulary.encode_words(text) for vocabulary, text in zip(vocabularies, lines, strict=True))
     if candidates is None:
         return SentencePairs(one, other)

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.system_folder import System, pack_system
-from neural_smt.io.streams import STANDARD, open_output, read_batches, write_batch
+from neural_smt.io.streams import STANDARD, open_output, read_batches, stream_lines, write_batch
 from neural_smt.io.tables import write_rows
 from neural_smt.translation.experiment import open_system
 from neural_smt.translation.server import HOST, Server, Service
 from neural_smt.translation.text import TextTranslator, sentence_lines
 from neural_smt.translation.translators import check_inputs, load_translator
-from neural_smt.vocabulary_selection.steps import HEADER, explain, read_sentences, reason_rows
+from neural_smt.vocabulary_selection.steps import HEADER, explain, reason_rows, text_lines
 
 log = logging.getLogger(__name__)
 
@@ -154,10 +154,11 @@ def inspect(
     from neural_smt.translation.attention import SetMaker  # loads PyTorch
 
     maker = required(SetMaker.load(chosen["network"]))
-    lines, references = read_sentences(source, reference)
-    if not 1 <= line <= len(lines):
-        raise UserError(f"{source}: no line {line}; name one of 1 to {len(lines)}")
-    reasons = explain(maker.sources, maker.settings, lines[line - 1], references[line - 1] if references else None)
+    texts = text_lines(source, reference)
+    if not 1 <= line <= len(texts[0]):
+        raise UserError(f"{source}: no line {line}; name one of 1 to {len(texts[0])}")
+    sentence, *translation = (next(stream_lines(text.path, range(line - 1, line))) for text in texts if text)
+    reasons = explain(maker.sources, maker.settings, sentence, *translation)
     frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
     shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
     rows = reason_rows(maker.sources, shown)

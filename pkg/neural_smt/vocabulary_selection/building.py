@@ -4,9 +4,10 @@ Of what a source word or phrase is translated with, target words outside the net
 do not count among the best.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import digest_lines, digest_parts
 from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
+from neural_smt.io.streams import Text
 from neural_smt.jit import enlarged, kernel, leaf
 from neural_smt.phrases.table import DIRECT, PhraseTable, find_spans
 from neural_smt.shortlist import shortlist_ids
@@ -49,7 +51,7 @@ class Sources:
         vocabularies, table = f"{self.source.digest} {self.target.digest}", self.lexical
         return digest_parts([vocabularies, table.offsets, table.targets, table.target_given_source])
 
-    def encode(self, lines: list[str]) -> Ragged:
+    def encode(self, lines: Iterable[str]) -> Ragged:
         """int32 source ids of tokenised sentences; -1 for words outside the vocabulary, which no table knows."""
         return self.source.encode(lines, unknown=-1)
 
@@ -88,9 +90,7 @@ def frequent_ids(count: int, size: int) -> np.ndarray:
     return np.concatenate([[UNK, EOS], words]).astype(np.int32)
 
 
-def build_sets(
-    sources: Sources, settings: Settings, lines: list[str], references: list[str] | None = None
-) -> CandidateSets:
+def build_sets(sources: Sources, settings: Settings, lines: Text, references: Text | None = None) -> CandidateSets:
     """The sets of tokenised source sentences, in memory; with ``references``, their words too (V^R, of training texts
     only).
 
@@ -102,37 +102,55 @@ def build_sets(
 
 
 def build_pieces(
-    sources: Sources, settings: Settings, lines: list[str], references: list[str] | None = None, size: int = 0
+    sources: Sources, settings: Settings, lines: Text, references: Text | None = None
 ) -> Iterator[CandidateSets]:
-    """What ``build_sets`` makes, of ``size`` sentences (0: ``PIECE``) after the other; at least one piece.
+    """What ``build_sets`` makes, of ``PIECE`` sentences after the other; at least one piece.
 
-    Each says of itself that it was made from the whole text.
+    The texts are gone through twice, and no more than a piece of them is held. Each piece says of itself that it was
+    made from the whole text.
     """
     if references is not None and len(references) != len(lines):
         raise ValueError(f"{len(lines)} sentences but {len(references)} references")
-    words, size = len(sources.network), size or PIECE
-    origins = {"vocabulary": sources.network.digest, "source": digest_lines(lines)}
-    translations = _empty_lists(len(sources.source))
-    if settings.dictionary:
-        origins["dictionary"] = str(sources.dictionary_digest)
-        translations = word_lists(required(sources.lexical), sources.ids, settings.dictionary)
-    if settings.phrases:
-        origins["phrase_table"] = required(sources.phrase_table).digest
+    origins = {"source": digest_lines(lines)}
     if references is not None:
         origins["reference"] = digest_lines(references)
+    source, reference = iter(lines), iter(references or ())
+
+    def pieces() -> Iterator[tuple[Ragged, Ragged | None]]:
+        for _ in range(0, max(len(lines), 1), PIECE):
+            translations = sources.network.encode_words(islice(reference, PIECE))
+            yield sources.encode(islice(source, PIECE)), None if references is None else translations
+
+    return collect_pieces(sources, settings, pieces(), origins)
+
+
+def collect_pieces(
+    sources: Sources,
+    settings: Settings,
+    pieces: Iterable[tuple[Ragged, Ragged | None]],
+    origins: Mapping[str, str],
+) -> Iterator[CandidateSets]:
+    """The sets of each piece of a text: source ids as ``Sources.encode`` gives, and network ids of the references.
+
+    origins: those of the texts.
+    """
+    words, made_from = len(sources.network), {"vocabulary": sources.network.digest, **origins}
+    translations = _empty_lists(len(sources.source))
+    if settings.dictionary:
+        made_from["dictionary"] = str(sources.dictionary_digest)
+        translations = word_lists(required(sources.lexical), sources.ids, settings.dictionary)
+    if settings.phrases:
+        made_from["phrase_table"] = required(sources.phrase_table).digest
     common = frequent_ids(settings.frequent, words)
-    for start in range(0, max(len(lines), 1), size):
-        piece = sources.encode(lines[start : start + size])
+    for piece, references in pieces:
         spans, phrases = np.full((len(piece.values), 1), -1, dtype=np.int32), _empty_lists(0)
         if settings.phrases:
             spans, numbers = applicable_phrases(required(sources.phrase_table), piece, settings.max_length)
             phrases = phrase_lists(required(sources.phrase_table), sources.ids, numbers, settings.phrases)
-        reference = _empty_lists(len(piece))
-        if references is not None:
-            reference = sources.network.encode_words(references[start : start + size])
+        reference = _empty_lists(len(piece)) if references is None else references
         lists = (part.arrays for part in (piece, translations, phrases, reference))
         own = Ragged(*_collect(*lists, spans, len(RESERVED) + settings.frequent, words))
-        yield CandidateSets(own, common, words, origins, settings.as_dict())
+        yield CandidateSets(own, common, words, made_from, settings.as_dict())
 
 
 def _empty_lists(count: int) -> Ragged:

@@ -14,6 +14,7 @@ from neural_smt.io.files import atomic, digest_json, digest_lines
 from neural_smt.io.lookup_primitives import find_rising
 from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.io.records import FILE, record_of
+from neural_smt.io.streams import Text
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -176,7 +177,11 @@ def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> int:
 
 
 def read_sets(
-    folder: Path, target: Vocabulary, lines: list[str], text: Path, references: list[str] | None = None
+    folder: Path,
+    target: Vocabulary,
+    lines: Text,
+    text: Path,
+    references: Text | None = None,
 ) -> CandidateSets:
     """The target vocabularies of the sentences of ``text``, for a network that knows the words ``target``.
 

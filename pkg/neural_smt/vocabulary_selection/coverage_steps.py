@@ -10,11 +10,12 @@ import pandas as pd
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_parallel, read_yaml, write_lines
+from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import parallel_lines
 from neural_smt.io.tables import formatted, markdown, write_frame
 from neural_smt.vocabulary import UNK
-from neural_smt.vocabulary_selection.building import Sources, build_pieces, load_sources
+from neural_smt.vocabulary_selection.building import Sources, collect_pieces, load_sources
 from neural_smt.vocabulary_selection.candidates import PIECE, SIZES, CandidateSets
 
 log = logging.getLogger(__name__)
@@ -63,9 +64,10 @@ def measure_candidates(
         raise UserError(f"coverage of {dictionary_sizes} words of V^D, batches of {batch}; give 1 or more of each")
     rows = []
     for name, (source, target) in texts.items():
-        lines, references = read_parallel(Path(source), Path(target))
+        lines, references = parallel_lines(Path(source), Path(target))
+        ids = sources.encode(lines), sources.network.encode_words(references)
         for parts, top, coverage in measure_combinations(
-            sources, chosen, sizes, lines, references, batch, seed, training=name == training
+            sources, chosen, sizes, *ids, batch, seed, training=name == training
         ):
             rows.append({"text": name, "parts": parts, "top": top or "", **coverage._asdict()})
             covered = 100 * coverage.covered / max(coverage.reference_words, 1)
@@ -124,31 +126,31 @@ def measure_combinations(
     sources: Sources,
     settings: Settings,
     dictionary_sizes: list[int],
-    lines: list[str],
-    references: list[str],
+    lines: Ragged,
+    references: Ragged,
     batch: int,
     seed: int,
     training: bool,
 ) -> Iterator[tuple[str, int | None, Coverage]]:
     """Coverage and sizes of a text with every combination, and for ``training`` of the sets with V^R besides.
 
+    lines, references: source ids, as ``Sources.encode`` gives, and network ids of each pair of sentences.
     Batches of ``batch`` sentences are drawn at random, each sentence once, and the last may be smaller. Sets are built
     in the order of the batches and forgotten once they are counted.
     """
     rows = np.random.default_rng(seed).permutation(len(lines))
-    lines, references = ([text[row] for row in rows] for text in (lines, references))
     size = max(PIECE // batch, 1) * batch
 
-    def measured(chosen: Settings, known: list[str] | None = None) -> Coverage:
-        built = build_pieces(sources, chosen, lines, known, size)
-        starts = range(0, max(len(lines), 1), size)
-        encoded = (sources.network.encode_words(references[start : start + size]) for start in starts)
-        return measure_pieces(zip(built, encoded, strict=True), batch)
+    def measured(chosen: Settings, trained: bool = False) -> Coverage:
+        parts = [rows[start : start + size] for start in range(0, max(len(lines), 1), size)]
+        texts = ((lines.take(part), references.take(part) if trained else None) for part in parts)
+        built = collect_pieces(sources, chosen, texts, {})
+        return measure_pieces(zip(built, map(references.take, parts), strict=True), batch)
 
     for name, top, chosen in combinations(settings, dictionary_sizes):
         yield name, top, measured(chosen)
     if training:
-        yield TRAINING, settings.dictionary, measured(settings, references)
+        yield TRAINING, settings.dictionary, measured(settings, trained=True)
 
 
 def write_coverage(csv_output: Path, markdown_output: Path, frame: pd.DataFrame, top: int, batch: int) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_lines, read_parallel
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import TextLines, parallel_lines, stream_lines
 from neural_smt.phrases.table import DIRECT
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
@@ -35,7 +35,7 @@ def build_network_vocabulary(*, text: Path, size: int, output: Path) -> None:
     """Choose the words that a network predicts: the ``size`` most frequent ones of a tokenised target text."""
     if size < 1:
         raise UserError(f"the size of the network vocabulary is {size}; set it to 1 or more words")
-    words = Vocabulary.from_sentences(read_lines(text))
+    words = Vocabulary.from_sentences(stream_lines(text))
     if len(words) == len(RESERVED):
         raise UserError(f"{text}: holds no words to choose from; check the corpus stage")
     kept = most_frequent(words, size)
@@ -63,7 +63,7 @@ def build_candidates(
     """
     chosen = section_settings(SIZES, settings)
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table, chosen)
-    lines, references = read_sentences(source, reference)
+    lines, references = text_lines(source, reference)
     start = time.monotonic()
     ids = save_pieces(output, build_pieces(sources, chosen, lines, references))
     sentences = max(len(lines), 1)
@@ -71,9 +71,9 @@ def build_candidates(
     log.info("%d sentences, %.0f a second; %.1f words a sentence on average", len(lines), speed, ids / sentences)
 
 
-def read_sentences(source: Path, reference: Path | None) -> tuple[list[str], list[str] | None]:
+def text_lines(source: Path, reference: Path | None) -> tuple[TextLines, TextLines | None]:
     """The sentences, and their translations if there are any."""
-    return (read_lines(source), None) if reference is None else read_parallel(source, reference)
+    return (TextLines(source), None) if reference is None else parallel_lines(source, reference)
 
 
 @dataclass
