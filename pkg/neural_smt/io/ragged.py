@@ -82,10 +82,16 @@ class Ragged:
     def take(self, rows: np.ndarray | Sequence[int]) -> "Ragged":
         """The lists at ``rows`` (int ``[m]``), in that order."""
         rows = np.asarray(rows, dtype=np.int64)
-        lengths = self.offsets[rows + 1] - self.offsets[rows]  # not of all lists: there may be millions
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts  # not of all lists: there may be millions
         offsets = offsets_of(lengths)
-        positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Ragged(self.values[positions], offsets)
+        if len(rows) <= PIECE:
+            return Ragged(self.values[np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets)
+        values = np.empty((offsets[-1], *self.values.shape[1:]), dtype=self.values.dtype)
+        for first in range(0, len(rows), PIECE):
+            part = self.take(rows[first : first + PIECE])
+            values[offsets[first] : offsets[first + len(part)]] = part.values
+        return Ragged(values, offsets)
 
     def joined(self, offsets: np.ndarray) -> "Ragged":
         """Lists put together: list ``i`` of the result is made of those from ``offsets[i]`` (int ``[m + 1]``) on."""

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, blocks
 from neural_smt.io.streams import stream_lines, stream_texts
-from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.estimation import estimate_within
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch, word_classes
 from neural_smt.networks.folder import Trained
@@ -42,6 +43,12 @@ class NgramTask(TextTask):
 
 BLOCK = 65536
 """N-grams scored together."""
+
+MEMORY = 1 << 30
+"""Bytes in which the n-gram model is estimated that a network is compared with; of more text on disk."""
+
+PART = 1 << 20
+"""Words of the text that are counted at a time."""
 
 
 def measure_perplexities(
@@ -97,9 +104,7 @@ def prepare(
         raise UserError(f"{', '.join(map(str, texts))}: no sentences to train on; check the selection stage")
     config = CslmConfig.of(settings.as_dict(), words=len(known))
     ids = shortlist_ids(words, known)
-    text, validation = (
-        NgramText.of(Ragged(ids[part.values], part.offsets), config.history) for part in (sentences, held_out)
-    )
+    text, validation = (NgramText.of(part, config.history, ids) for part in (sentences, held_out))
     log.info("%d n-grams to train on, %d held out", len(text), len(validation))
     network = CslmNetwork(config, seed).to(place)
     trained = Trained(network, known)
@@ -107,7 +112,10 @@ def prepare(
     def report(records: Sequence[Record]) -> dict[str, Any]:
         measured = held_out_perplexity(records, settings.keep, "alone")
         if measured and settings.ngram_order:
-            ngram = NgramModel.from_tables(estimate(sentences, settings.ngram_order).tables, words)
+            parts = (sentences.part(first, last) for first, last in blocks(sentences.offsets, PART))
+            with tempfile.TemporaryDirectory() as folder:
+                estimated = estimate_within(parts, settings.ngram_order, (), MEMORY, Path(folder))
+                ngram = NgramModel.from_tables(estimated.tables, words)
             measured |= measure_perplexities(trained, ngram, words, held_out, settings.precision)
             log.info("perplexity of held-out text: CSLM %(network).2f, n-gram model %(ngram).2f", measured)
         return measured

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.vocabulary import BOS, EOS
 
@@ -40,15 +40,15 @@ class NgramText:
 
     Sentences one after the other, each with n - 1 ``BOS`` before it and ``EOS`` after it.
 
-    stream: int32 ``[M]``, the ids; positions: int64 ``[N]``, where the words to be predicted stand in it.
+    stream: int32 ``[M]``, the ids; before: int64 ``[sentences + 1]``, how many n-grams precede each sentence.
     """
 
     stream: np.ndarray
-    positions: np.ndarray
+    before: np.ndarray
     history: int
 
     def __len__(self) -> int:
-        return len(self.positions)
+        return int(self.before[-1])
 
     @property
     def lengths(self) -> np.ndarray:
@@ -56,23 +56,25 @@ class NgramText:
         return np.broadcast_to(np.int8(0), len(self))
 
     @classmethod
-    def of(cls, sentences: Ragged, history: int) -> "NgramText":
-        """The n-grams of sentences of ids without boundaries, with ``history`` = n - 1 words before each word."""
-        number = np.arange(len(sentences))
-        # Position of a word: those of all words before it, one end and one padding for each sentence, its own padding.
-        starts = sentences.offsets[:-1] + (history + 1) * number + history
-        stream = np.full(len(sentences.values) + (history + 1) * len(sentences), BOS, dtype=np.int32)
-        within = np.repeat((history + 1) * number + history, sentences.lengths) + np.arange(len(sentences.values))
-        stream[within] = sentences.values
-        ends = starts + sentences.lengths
-        stream[ends] = EOS
-        predicted = np.zeros(len(stream), dtype=bool)
-        predicted[within] = predicted[ends] = True
-        return cls(stream, np.flatnonzero(predicted), history)
+    def of(cls, sentences: Ragged, history: int, ids: np.ndarray | None = None) -> "NgramText":
+        """The n-grams of sentences without boundaries, with ``history`` = n - 1 words before each word.
+
+        ids: the id of each id that the sentences have; without, they stay as they are.
+        """
+        before = sentences.offsets + np.arange(len(sentences) + 1)
+        stream = np.full(before[-1] + history * len(sentences), BOS, dtype=np.int32)
+        for first in range(0, len(sentences), PIECE):
+            piece = sentences.part(first, min(first + PIECE, len(sentences)))
+            # words of the sentences before, with an end and a padding for each, and the padding of their own
+            starts = before[first : first + len(piece)] + history * np.arange(first + 1, first + len(piece) + 1)
+            within = np.repeat(starts - piece.offsets[:-1], piece.lengths) + np.arange(len(piece.values))
+            stream[within] = piece.values if ids is None else ids[piece.values]
+            stream[starts + piece.lengths] = EOS
+        return cls(stream, before, history)
 
     def ngrams(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Contexts, int32 ``[m, n - 1]``, oldest word first, and words, int32 ``[m]``, of the n-grams ``rows``."""
-        places = self.positions[rows]
+        places = rows + self.history * np.searchsorted(self.before, rows, side="right")
         return self.stream[places[:, None] + np.arange(-self.history, 0)], self.stream[places]
 
 
