@@ -47,7 +47,7 @@ def trained_network(results: Path, count: int, device: torch.device) -> tuple[En
         digest = table.source_digest if shortlist is trained.source else table.target_digest
         vocabulary = next(v for v in map(Vocabulary.load, paths) if v.digest == digest)
         ids.append(shortlist_ids(vocabulary, shortlist))
-    pairs = table_pairs(table, *ids, 1000)
+    pairs = Pairs.joined(list(table_pairs(table, *ids, 1000)))
     start = max((len(pairs) - count) // 2, 0)
     return trained.network, pairs.take(np.arange(start, min(start + count, len(pairs))))
 

@@ -1,7 +1,9 @@
 """Training of the RNN encoder-decoder of Cho et al. (2014) on the distinct phrase pairs of a table."""
 
 import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import close, pack_pairs
@@ -20,39 +22,49 @@ from neural_smt.training.loop import WHOLE, BatchOrder, Minibatch, TextTask, Tra
 from neural_smt.training.noise import NoiseSource
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.sampled_words import WordSampler
-from neural_smt.training.texts import Pairs, hash_rows
+from neural_smt.training.texts import NO_PAIRS, Pairs, hash_rows
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
 
-def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray, max_length: int) -> Pairs:
-    """Every row of the table once, however often it was extracted (Cho et al. 2014, section 3.1).
+def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray, max_length: int) -> Iterator[Pairs]:
+    """Every row of the table once, however often it was extracted (Cho et al. 2014, section 3.1); ``PIECE`` at a time.
 
     source_ids, target_ids: shortlist id of each id of the experiment's vocabularies. Words outside the shortlist
     become ``[UNK]`` and their pairs stay, as in the program: pairs that then look alike stay too. Pairs with more than
     ``max_length`` words on a side are left out.
     """
-    source = Ragged(source_ids[table.source.values], np.asarray(table.source.offsets)).take(table.entry_source)
-    target = Ragged(target_ids[table.target.values], np.asarray(table.target.offsets))
-    pairs = Pairs(source, target)
-    return pairs.take(np.flatnonzero(pairs.lengths <= max_length))
+    for first in range(0, len(table), PIECE):
+        rows = np.arange(first, min(first + PIECE, len(table)))
+        source = table.source.take(np.searchsorted(table.entry_offsets, rows, side="right") - 1)
+        target = table.target.part(first, first + len(rows))
+        sides = [Ragged(ids[side.values], side.offsets) for ids, side in ((source_ids, source), (target_ids, target))]
+        pairs = Pairs(*sides)
+        yield pairs.take(np.flatnonzero(pairs.lengths <= max_length))
 
 
-def split_pairs(pairs: Pairs, held_out: int, seed: int) -> tuple[Pairs, Pairs]:
-    """Training pairs and about ``held_out`` validation pairs.
+def split_pairs(parts: Iterable[Pairs], usable: int, held_out: int, seed: int) -> tuple[Pairs, Pairs]:
+    """Training pairs, which lie on disk where they are many, and about ``held_out`` of the ``usable`` for validation.
 
     A pair's side depends on its words and the seed alone: pairs that look alike fall on the same side, and the split
     does not move when rows are added to the table.
     """
-    fraction = held_out / max(len(pairs), 1)
+    fraction = held_out / max(usable, 1)
     if fraction > 0.5:
         raise UserError(
-            f"training: validation_pairs is {held_out}, but the phrase table has {len(pairs)} usable pairs; "
+            f"training: validation_pairs is {held_out}, but the phrase table has {usable} usable pairs; "
             "hold out fewer than half of them"
         )
-    chosen = hash_rows(seed, pairs.source, pairs.target) < np.uint64(fraction * 2.0**64)
-    return pairs.take(np.flatnonzero(~chosen)), pairs.take(np.flatnonzero(chosen))
+    chosen_pairs = [NO_PAIRS]
+
+    def others() -> Iterator[Pairs]:
+        for pairs in parts:
+            chosen = hash_rows(seed, pairs.source, pairs.target) < np.uint64(fraction * 2.0**64)
+            chosen_pairs.append(pairs.take(np.flatnonzero(chosen)))
+            yield pairs.take(np.flatnonzero(~chosen))
+
+    return Pairs.stored(others()), Pairs.joined(chosen_pairs)
 
 
 class PhraseTask(TextTask):
@@ -101,8 +113,8 @@ def prepare(
     shortlists = Vocabulary.load(source_shortlist), Vocabulary.load(target_shortlist)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     source_ids, target_ids = map(shortlist_ids, vocabularies, shortlists)
-    pairs = table_pairs(table, source_ids, target_ids, settings.max_length)
-    pairs, held_out = split_pairs(pairs, settings.validation_pairs, seed)
+    parts = partial(table_pairs, table, source_ids, target_ids, settings.max_length)
+    pairs, held_out = split_pairs(parts(), sum(map(len, parts())), settings.validation_pairs, seed)
     if len(pairs) == 0:
         raise UserError(f"{phrase_table}: no phrase pairs of at most {settings.max_length} words to train on")
     if settings.direction == "backward":

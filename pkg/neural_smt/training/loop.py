@@ -93,7 +93,7 @@ class BatchOrder:
 
     As in the released program, ``buffer`` minibatches are read at once, sorted by length and split again. Pairs come
     in one permutation repeated in every epoch, or with ``reshuffle`` in a new one each time (``Conventions.sampling``).
-    lengths: int64 ``[n]``, what to sort by; chosen: int64 ``[n]``, the pairs that these are of, the first n without.
+    lengths: int ``[n]``, what to sort by; chosen: int64 ``[n]``, the pairs that these are of, the first n without.
     """
 
     lengths: np.ndarray
@@ -116,12 +116,13 @@ class BatchOrder:
         return rows if self.chosen is None else self.chosen[rows]
 
     def _draw_permutation(self, number: int) -> np.ndarray:
-        return np.random.default_rng([self.seed, number]).permutation(len(self.lengths))
+        rows = np.arange(len(self.lengths), dtype=np.int32 if len(self.lengths) < 1 << 31 else np.int64)
+        return np.random.default_rng([self.seed, number]).permutation(rows)
 
     def _sort_buffer(self, epoch: int, index: int) -> np.ndarray:
         size = self.batch * self.buffer
         rows = self._permutation(epoch if self.reshuffle else 0)[index * size : (index + 1) * size]
-        return rows[np.argsort(self.lengths[rows], kind="stable")]
+        return rows[np.argsort(self.lengths[rows], kind="stable")].astype(np.int64)
 
 
 def by_length(lengths: np.ndarray, size: int) -> list[np.ndarray]:

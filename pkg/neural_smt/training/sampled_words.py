@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import torch
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.networks.device import MULTIPLE
 from neural_smt.networks.packing import close
 from neural_smt.networks.softmax import Sample
@@ -38,7 +38,13 @@ class WordSampler:
     @classmethod
     def of(cls, text: Ragged, words: int, draws: int, seed: int) -> Self | None:
         """For a text of ids below ``words``, each sequence of which ends with the end symbol; None for no draws."""
-        return cls(np.bincount(close(text), minlength=words), draws, seed) if draws else None
+        if not draws:
+            return None
+        counts = np.zeros(words, dtype=np.int64)
+        for first in range(0, len(text), PIECE):
+            part = text.part(first, min(first + PIECE, len(text)))
+            counts += np.bincount(close(part), minlength=words)
+        return cls(counts, draws, seed)
 
     def __post_init__(self) -> None:
         roots = np.sqrt(self.counts)

@@ -1,10 +1,16 @@
 """What networks are trained on: pairs of sentences or phrases, n-grams of text, and the part that is held out."""
 
+import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.arrays import ArrayWriter, read_arrays
 from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.vocabulary import BOS, EOS
@@ -22,8 +28,30 @@ class Pairs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """int64 ``[n]``: words of the longer side of each pair."""
-        return np.maximum(self.source.lengths, self.target.lengths)
+        """int32 ``[n]``: words of the longer side of each pair."""
+        lengths = np.empty(len(self), dtype=np.int32)
+        for first in range(0, len(self), PIECE):
+            one, other = (np.diff(side.offsets[first : first + PIECE + 1]) for side in (self.source, self.target))
+            lengths[first : first + PIECE] = np.maximum(one, other)
+        return lengths
+
+    @classmethod
+    def joined(cls, parts: Sequence["Pairs"]) -> Self:
+        """The pairs of all parts (at least one), in order."""
+        sources, targets = [part.source for part in parts], [part.target for part in parts]
+        return cls(Ragged.concatenate(sources), Ragged.concatenate(targets))
+
+    @classmethod
+    def stored(cls, parts: Iterable["Pairs"]) -> Self:
+        """The same of parts that are gone through once: what is large lies in a file without a name, and is mapped."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "pairs"
+            with ArrayWriter(path) as writer:
+                for part in chain([NO_PAIRS], parts):
+                    writer.append("source", part.source)
+                    writer.append("target", part.target)
+            arrays = read_arrays(path)
+            return cls(*(Ragged(arrays[f"{side}.values"], arrays[f"{side}.offsets"]) for side in ("source", "target")))
 
     def take(self, rows: np.ndarray) -> "Pairs":
         """Both sides of the pairs at ``rows``, in that order."""
@@ -32,6 +60,9 @@ class Pairs:
     def swapped(self) -> "Pairs":
         """The same pairs with their sides exchanged."""
         return Pairs(self.target, self.source)
+
+
+NO_PAIRS = Pairs(Ragged.from_lists([]), Ragged.from_lists([]))
 
 
 @dataclass(frozen=True)
