@@ -69,9 +69,11 @@ def generate_corpus(settings: dict[str, Any], seed: int, processes: int = 1) -> 
     """
     given = section_settings("corpus.generator", settings)
     sizes = given.as_dict() | {"train": given.pairs}
+    surnames = {"invented": given.invented, "syllables": given.syllables}
+    domains = {name: domain.replace(**surnames) for name, domain in DOMAINS.items()}
     held_out: set[tuple[str, ...]] = set()
     for name in HELD_OUT:
-        part = _generate(Block(name, 0, sizes[name], 0.0), held_out, seed, given.syllables)
+        part = _generate(Block(name, 0, sizes[name], 0.0), held_out, seed, domains)
         yield name, part
     blocks = [
         Block(name, number, min(BLOCK, sizes[name] - first), given.noise if name == "train" else 0.0)
@@ -79,18 +81,17 @@ def generate_corpus(settings: dict[str, Any], seed: int, processes: int = 1) -> 
         if name not in HELD_OUT
         for number, first in enumerate(range(0, sizes[name], BLOCK))
     ]
-    work = partial(_generate, held_out=held_out, seed=seed, syllables=given.syllables)
+    work = partial(_generate, held_out=held_out, seed=seed, domains=domains)
     for block, part in zip(
         blocks, in_processes(work, blocks, processes if len(blocks) > processes else 1), strict=True
     ):
         yield block.part, part
 
 
-def _generate(block: Block, held_out: set[tuple[str, ...]], seed: int, syllables: int) -> Part:
+def _generate(block: Block, held_out: set[tuple[str, ...]], seed: int, domains: Mapping[str, Settings]) -> Part:
     """A block; sentences of a part that is held out are added to ``held_out``."""
     numbers = [seed, [*MIXTURES].index(block.part), *([block.number] if block.number else [])]
     dice = Dice(np.random.default_rng(numbers))
-    domains = {name: domain.replace(syllables=syllables) for name, domain in DOMAINS.items()}
     sentences = _Sentences(dice, Weighted(MIXTURES[block.part]), domains, held_out, block.part in HELD_OUT)
     part = Part()
     for _ in range(block.pairs):

@@ -114,7 +114,7 @@ def reference(d: Derivation, antecedent: NounPhrase) -> NounPhrase:
 
 def _surname(d: Derivation) -> Words:
     """A surname: mostly a known one, sometimes one nobody has heard of, the long tail that a test text always has."""
-    if d.chance(0.07):
+    if d.chance(d.domain.invented):
         length = d.dice.integer(2, d.domain.syllables)
         name = "".join(d.dice.choice(word_list("syllable")) for _ in range(length)).capitalize()
     else:
