@@ -38,7 +38,7 @@ RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/
 # the tests in as many processes as there are cores
 TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check bench-gpu coverage mutate clean
+.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check bench-gpu rehearsal coverage mutate clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -102,12 +102,17 @@ lint: $(READY)
 	$(BIN)/python envs/audit.py
 
 bench: $(READY)
-	@for script in $(filter-out benchmarks/check.py benchmarks/gpu.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out $(addprefix benchmarks/,check.py gpu.py rehearsal.py),$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/neural-smt calibrate --results $(RUNS); fi
 
 # what has become slower by more than 15 %, against benchmarks/ratios.json, in two processes; UPDATE=1 writes that anew
 bench-check: $(READY)
 	@$(BIN)/python benchmarks/check.py $(if $(UPDATE),--update) || { echo "once more:"; $(BIN)/python benchmarks/check.py; }
+
+# how time, memory and disk grow with the data, PAIRS of it at a time
+PAIRS ?= 250000 500000 1000000
+rehearsal: $(READY)
+	@$(BIN)/python benchmarks/rehearsal.py $(PAIRS) --cores $(CORES)
 
 # every kind of network on a GPU, in ten minutes: a table, and rates for plans, in build/gpu
 bench-gpu: $(READY)

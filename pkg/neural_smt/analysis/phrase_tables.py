@@ -140,15 +140,14 @@ def preferred(
     column: the network's natural log p(e|f) of every entry. Equal scores keep the order of the table.
     """
     counts, rows = phrase_counts(table), []
-    direct = direct_scores(table)
     for group, numbers in groups.items():
         for number in numbers.tolist():
             start, end = table.entry_offsets[number : number + 2].tolist()
             source = vocabularies[0].text(table.source[number])
-            for model, scores in ((TRANSLATION_MODEL, direct), (NETWORK, column)):
-                best = start + np.argsort(-scores[start:end], kind="stable")[:TARGETS]
-                for rank, entry in enumerate(best.tolist(), start=1):
-                    target, score = vocabularies[1].text(table.target[entry]), float(scores[entry])
+            direct = direct_scores(table, slice(start, end))
+            for model, scores in ((TRANSLATION_MODEL, direct), (NETWORK, column[start:end])):
+                for rank, place in enumerate(np.argsort(-scores, kind="stable")[:TARGETS].tolist(), start=1):
+                    target, score = vocabularies[1].text(table.target[start + place]), float(scores[place])
                     rows.append((group, source, int(counts[number]), model, rank, target, score))
     return pd.DataFrame(rows, columns=PREFERRED)
 

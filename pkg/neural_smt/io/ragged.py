@@ -111,8 +111,8 @@ class Ragged:
         return cls(np.concatenate([part.values for part in parts]), offsets_of(lengths))
 
     def count(self, marked: np.ndarray) -> np.ndarray:
-        """int64 ``[n]``: how many ids of each list are marked; marked: bool for every id there may be."""
-        counts = np.empty(len(self), dtype=np.int64)
+        """int32 ``[n]``: how many ids of each list are marked; marked: bool for every id there may be."""
+        counts = np.empty(len(self), dtype=np.int32)
         for start in range(0, len(self), PIECE):
             offsets = self.offsets[start : start + PIECE + 1]
             before = np.concatenate(([0], np.cumsum(marked[self.values[offsets[0] : offsets[-1]]])))

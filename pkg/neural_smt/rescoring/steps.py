@@ -179,7 +179,7 @@ def count_unknown_words(
     unknown = shortlist_ids(vocabulary, Vocabulary.load(target_shortlist)) == UNK
     counts = table.target.count(unknown)
     save_column(output, -counts, table)
-    log.info("%d of %d target words are unknown to the networks", counts.sum(), len(table.target.values))
+    log.info("%d of %d target words are unknown to the networks", counts.sum(dtype=np.int64), len(table.target.values))
 
 
 def propose_phrases(
