@@ -8,16 +8,22 @@ itself, without pages of mapped files) are those that jobs tell at the end of th
 """
 
 import argparse
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.stats import linregress
 
-from neural_smt.planning.sizes import disk_use
+from neural_smt.planning.calibration import Run, count_iterations, fit_lines, merge_lines, observe
+from neural_smt.planning.forecasts import Throughputs
+from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
+from neural_smt.planning.sizes import disk_use, measure_sizes
 from neural_smt.report.costs import read_jobs
 
 REPOSITORY = Path(__file__).parents[1]
@@ -26,16 +32,38 @@ MEMORY_LIMIT = 4000
 """MB that no job may hold."""
 
 
+Settings = dict[str, Any]
+
+
 def results_of(pairs: int) -> Path:
     """Where the results of a size lie."""
     return REPOSITORY / "results" / f"rehearsal_{pairs // 1000}k"
 
 
-def run(pairs: int, shards: int, cores: int) -> None:
+def settings_of(pairs: int, shards: int) -> Settings:
+    """What a size changes of the experiment."""
+    return {"experiment": results_of(pairs).name, "shards": shards, "corpus": {"generator": {"pairs": pairs}}}
+
+
+def run(settings: Settings, cores: int) -> None:
     """Run, or go on with, the experiment of a size."""
-    settings = [f"experiment={results_of(pairs).name}", f"shards={shards}", f"corpus={{generator: {{pairs: {pairs}}}}}"]
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", EXPERIMENT, "--quiet", "all"]
-    subprocess.run([*command, "--rerun-triggers", "mtime", "--config", *settings], cwd=REPOSITORY, check=True)
+    changes = [f"{name}={json.dumps(value)}" for name, value in settings.items()]
+    subprocess.run([*command, "--rerun-triggers", "mtime", "--config", *changes], cwd=REPOSITORY, check=True)
+
+
+def fit_memory(sizes: list[Settings]) -> None:
+    """Write what the runs tell of memory into the rates that plans are made with; other rates stay as they are."""
+    snakefile, rates = REPOSITORY / "Snakefile", REPOSITORY / "benchmarks" / "throughputs.json"
+    runs = []
+    for settings in sizes:
+        config = complete_configuration(snakefile, [REPOSITORY / EXPERIMENT], settings)
+        folder = REPOSITORY / "results" / config["experiment"]
+        jobs = list_jobs(snakefile, config, whole_target(config))
+        runs.append(Run(config, jobs, measure_sizes(folder, config), count_iterations(folder), folder))
+    found = fit_lines(pd.concat(map(observe, runs)))
+    known, memory = Throughputs.load(rates), {rule: {"memory": lines["memory"]} for rule, lines in found.items()}
+    replace(known, lines=merge_lines(known.lines, memory)).save(rates)
 
 
 def measured(pairs: int) -> pd.DataFrame:
@@ -49,15 +77,20 @@ def main() -> None:
     parser.add_argument("pairs", type=int, nargs="+", help="pairs of the training text")
     parser.add_argument("--shards", type=int, nargs="*", default=[], help="of each size (a shard for 125,000 pairs)")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--fit", action="store_true", help="take memory over into benchmarks/throughputs.json")
     given = parser.parse_args()
-    for number, pairs in enumerate(given.pairs):
-        run(pairs, given.shards[number] if given.shards else max(pairs // 125_000, 1), given.cores)
+    shards = given.shards or [max(pairs // 125_000, 1) for pairs in given.pairs]
+    sizes = [settings_of(*size) for size in zip(given.pairs, shards, strict=True)]
+    for settings in sizes:
+        run(settings, given.cores)
+    if given.fit:
+        fit_memory(sizes)
     jobs = pd.concat([measured(pairs) for pairs in given.pairs], ignore_index=True)
-    sizes = jobs.groupby("millions")
-    table = pd.DataFrame({"CPU minutes": sizes["cpu_seconds"].sum() / 60, "jobs": sizes.size()}).reset_index()
+    groups = jobs.groupby("millions")
+    table = pd.DataFrame({"CPU minutes": groups["cpu_seconds"].sum() / 60, "jobs": groups.size()}).reset_index()
     table["minutes a million"] = table["CPU minutes"] / table["millions"]
-    table["largest job, MB"] = sizes["memory"].max().to_numpy()
-    table["which"] = jobs.loc[sizes["memory"].idxmax(), "rule"].to_numpy()
+    table["largest job, MB"] = groups["memory"].max().to_numpy()
+    table["which"] = jobs.loc[groups["memory"].idxmax(), "rule"].to_numpy()
     table["disk, GB"] = [disk_use(results_of(pairs)) / 1e9 for pairs in sorted(given.pairs)]
     print(table.to_markdown(index=False, floatfmt=",.2f"))
     stages = jobs.pivot_table(index="stage", columns="millions", values="cpu_seconds", aggfunc="sum") / 60

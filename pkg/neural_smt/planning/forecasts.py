@@ -137,12 +137,6 @@ class Quantities:
         sides = {name: side for side, name in self.config["languages"].items()}
         return getattr(text, sides[language]) if text and language in sides else 0.0
 
-    def largest_piece(self, names: Iterable[str]) -> float:
-        """Source words in a piece of such a text, whose target vocabularies are in memory together, at most."""
-        from neural_smt.vocabulary_selection.candidates import PIECE  # loads Numba, which a start of Snakemake need not
-
-        return max(text.source * min(PIECE / max(text.lines, 1), 1.0) for text in map(self.text, names))
-
     @property
     def archive_words(self) -> float:
         """Words of all members of an archive that the experiment takes."""
