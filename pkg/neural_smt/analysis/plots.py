@@ -11,7 +11,6 @@ from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox
 from scipy.spatial import cKDTree
-from scipy.stats import spearmanr
 
 from neural_smt.analysis.phrase_tables import direct_scores
 from neural_smt.experiment.settings import section_settings
@@ -200,5 +199,7 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's rank correlation with mean ranks for ties; 0 where one of them is constant."""
+    from scipy.stats import spearmanr  # half a second, which other figures need not wait for
+
     constant = len(first) == 0 or min(np.ptp(first), np.ptp(second)) == 0
     return 0.0 if constant else float(spearmanr(first, second).statistic)

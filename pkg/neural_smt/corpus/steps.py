@@ -1,4 +1,7 @@
-"""The steps of the corpus stage, as rules and the command line call them."""
+"""The steps of the corpus stage, as rules and the command line call them.
+
+Many of their jobs take less than a second, so each step loads what it alone needs (sacremoses, pandas, word lists).
+"""
 
 import logging
 from collections import Counter
@@ -10,12 +13,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus import archives, fetching, generation, splitting, tokenisation
 from neural_smt.errors import UserError, check_as_many, required
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import atomic, open_text, write_lines
 from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, stream_texts, write_pairs
-from neural_smt.io.tables import write_rows
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
@@ -33,6 +34,8 @@ def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
     relative ``path`` next, the URL last.
     Where a URL has no ``sha256``, that of the first download is kept in ``<output>.sha256`` and holds from then on.
     """
+    from neural_smt.corpus import fetching
+
     keep = partial(fetching.keep_text, unescape=side.get("unescape", False))
     fetching.obtain(side, mirror, Path(output), keep)
 
@@ -42,6 +45,8 @@ def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> 
 
     Declared and checked as the text of ``fetch``, and read to its end once, so that a damaged one is noticed here.
     """
+    from neural_smt.corpus import fetching
+
     fetching.obtain(side, mirror, Path(output), fetching.keep_archive)
 
 
@@ -51,6 +56,8 @@ def extract_member(*, archive: Path, member: str, output: Path, unescape: bool =
     ``member`` is its path inside the archive; unescape: resolve character references such as ``&amp;``. ``UserError``
     when it leaves its folder, is missing, or is a link, a folder or a device.
     """
+    from neural_smt.corpus import archives
+
     with closing(archives.member_pieces(archive, member)) as pieces:
         archives.store_text(pieces, f"{archive}, {member}", Path(output), unescape)
 
@@ -66,6 +73,8 @@ def generate(*, settings: dict[str, Any], seed: int, output: Path, threads: int 
     Writes ``{part}.en.gz``, ``{part}.fr.gz`` and ``{part}.align`` (Pharaoh, over the tokenised text) for the parts
     train, in_domain, dev, test, gold and monolingual into the folder ``output``.
     """
+    from neural_smt.corpus import generation
+
     with atomic(Path(output), directory=True) as folder:
         corpus = generation.generate_corpus(settings, seed, threads)
         for name, blocks in groupby(corpus, key=itemgetter(0)):
@@ -88,6 +97,8 @@ def tokenise(
     Unicode NFC, Moses' punctuation normaliser and tokeniser with escapes; with ``tokenised`` the tokens are kept
     and only NFC and consistent escapes applied. shard: the share of the lines that is written, as ``2-of-4``.
     """
+    from neural_smt.corpus import tokenisation
+
     part = Shard.parse(shard)
     lines = stream_lines(text, part.range(count_lines(text)) if part.count > 1 else None)
     tokens = map(tokenisation.accept_tokens, lines)
@@ -110,6 +121,8 @@ def clean(
     without ``targets`` these are sentences of one language. ``table``: CSV, one row per corpus: source, pairs, kept,
     empty, too_long, ratio. ``UserError`` when the two sides of a corpus differ in line count or nothing of it is left.
     """
+    from neural_smt.io.tables import write_rows
+
     sides = {"sources": sources} | ({"targets": targets} if targets else {})
     check_as_many(**sides)
     count = len(sources) // max(len(names), 1)
@@ -186,6 +199,8 @@ def split(
     already, which are taken as they are; their pairs leave the training text. dev_size, test_size: pairs to be drawn
     with ``seed`` (1,000 each, or a twentieth of a small corpus). ``UserError`` for faulty or too little text.
     """
+    from neural_smt.corpus import splitting
+
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise UserError(f"{output}: is there already; name a new folder")
     survey = splitting.survey_corpus(source, target)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from scipy.stats import linregress
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
@@ -89,6 +88,8 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
     """A row for each stage and number of pairs, those of all stages together last, with the least-squares line through
     them.
     """
+    from scipy.stats import linregress  # half a second, which the table of costs need not wait for
+
     if len(benchmarks) < 2:
         raise UserError("scaling: one number of pairs shows no growth; give systems with several numbers of 'pairs'")
     jobs = pd.concat([read_jobs(files).assign(pairs=pairs) for pairs, files in sorted(benchmarks.items())])
@@ -106,6 +107,8 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
 
 def _draw_scaling(path: Path, table: pd.DataFrame) -> None:
     """Seconds of each stage with their lines, and the highest memory of one job, over pairs."""
+    from scipy.stats import linregress
+
     stages = [stage for stage in table["stage"].unique() if stage != TOTAL]
     total = table[table["stage"] == TOTAL]
     line = linregress(total["pairs"], total["cpu_seconds"])

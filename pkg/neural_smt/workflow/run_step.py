@@ -1,5 +1,6 @@
 """The one way from a rule into the package: named inputs, outputs and params become the arguments of a step."""
 
+import gc
 import logging
 import os
 import sys
@@ -44,7 +45,13 @@ def run_step(snakemake: "Snakemake") -> None:
             remove_leftovers(Path(path), owned=True)
         with scratch_folder(Path(tempfile.gettempdir(), "neural_smt")) as folder, Usage() as used:
             tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
-            invoke(find_step(snakemake.params.step), _arguments(snakemake), _ambient(snakemake))
+            step = find_step(snakemake.params.step)
+            # the modules stay until the end
+            gc.freeze()
+            gc.enable()
+            invoke(step, _arguments(snakemake), _ambient(snakemake))
+        # what is left ends with the process; to look for garbage once more takes a third of the start again
+        gc.freeze()
         logging.info("%s", used)
     except Exception as error:
         message = sentence(error)
