@@ -116,6 +116,16 @@ def test_the_page_refers_to_nothing_outside_and_cannot_be_broken_by_its_data(tmp
     assert wanted == {element.get("id") for element in elements} & wanted
 
 
+def test_the_page_is_the_same_in_every_run(tmp_path: Path) -> None:
+    write_points(tmp_path / "w.csv", ["a", "b"], np.array([2, 1]), np.eye(2))
+    pages = []
+    for name in ("one.html", "other.html"):
+        show_map(words=tmp_path / "w.csv", phrases=tmp_path / "w.csv", output=tmp_path / name)
+        # a process numbers its models from 1001, and this one writes two pages
+        pages.append(re.sub(r"\bp\d+\b", "p", (tmp_path / name).read_text(encoding="utf-8")))
+    assert pages[0] == pages[1]
+
+
 def test_neighbours_are_named_nearest_first() -> None:
     places = np.array([(0.0, 0.0), (1.0, 0.0), (3.0, 0.0)])
     assert _neighbours(["a", "b", "c"], places) == ["b · c", "a · c", "b · a"]

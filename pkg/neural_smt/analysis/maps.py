@@ -1,5 +1,6 @@
 """A page on which people explore words and phrases in the plane: search, zoom, drag and hover, in one file."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from neural_smt.vocabulary import spelled
 NEAR = 5
 """Neighbours that are named beside a point."""
 
+UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 TOOLTIPS = [("", "@text"), ("seen", "@count{0,0} times"), ("near", "@near")]
 
 
@@ -33,6 +36,9 @@ def show_map(*, words: Path, phrases: Path, output: Path, title: str = "", about
     titles = {layer: f"{layer.capitalize()} {len(points):,}" for layer, points in layers.items()}
     panels = [TabPanel(child=_plane(layer, points), title=titles[layer]) for layer, points in layers.items()]
     script, element = components(Tabs(tabs=panels, name="layers", sizing_mode="stretch_both"))
+    # Bokeh draws identifiers at random; the page is the same in every run
+    for number, identifier in enumerate(dict.fromkeys(UUID.findall(element + script))):
+        script, element = (text.replace(identifier, f"map-{number}") for text in (script, element))
     libraries = Resources(mode="inline", components=["bokeh"]).js_raw
     name = title or "Words and phrases as the encoder sees them"
     values = {"libraries": libraries, "script": script, "element": element}
