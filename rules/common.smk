@@ -151,6 +151,11 @@ def one_of(names):
     return "|".join(names) or "(?!)"
 
 
+def shard_time(hours):
+    """Minutes that a job with a shard may take: its part of what the whole may, a quarter of an hour at least."""
+    return max(15, 60 * hours // SHARDS)
+
+
 def memory(gigabytes):
     """Memory of a job in MB, that of the experiment where it says so, doubled at every retry."""
     asked = config["memory"]

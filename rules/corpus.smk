@@ -156,7 +156,8 @@ rule tokenise:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        runtime="4h",
+        runtime=shard_time(2),
+        turn=1,
     params:
         **step("corpus.steps:tokenise"),
         language="{language}",

@@ -48,8 +48,9 @@ rule decode:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="12h",
+        runtime=shard_time(12),
         gpu=INPUTS.gpus,
+        turn=1,
     params:
         **step("decoding.steps:decode", INPUTS.scorers),
         shard="{scatteritem}",

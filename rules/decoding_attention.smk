@@ -16,8 +16,9 @@ rule translate_attention:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(8),
-        runtime="12h",
+        runtime=shard_time(12),
         gpu=INPUTS.gpus,
+        turn=1,
     params:
         **step("decoding.attention_steps:translate_attention"),
         shard="{scatteritem}",

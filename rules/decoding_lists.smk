@@ -53,8 +53,9 @@ rule score_lists:
     threads: INPUTS.scoring_threads
     resources:
         mem_mb=memory(8),
-        runtime="12h",
+        runtime=shard_time(12),
         gpu=INPUTS.gpus,
+        turn=1,
     params:
         **step("decoding.reranking_steps:score_lists", INPUTS.scorers),
         shard="{scatteritem}",

@@ -45,8 +45,8 @@ def test_a_killed_job_is_submitted_again_with_more_memory(
     alike = {"select": "1", "ncpus": "1", "ngpus": "0"}
     assert jobs == [
         {"name": "generate", "killed": False, "mem": "2000mb", "walltime": "3600"} | alike,
-        {"name": "tokenise", "killed": True, "mem": "1000mb", "walltime": "14400"} | alike,
-        {"name": "tokenise", "killed": False, "mem": "2000mb", "walltime": "14400"} | alike,
+        {"name": "tokenise", "killed": True, "mem": "1000mb", "walltime": "7200"} | alike,
+        {"name": "tokenise", "killed": False, "mem": "2000mb", "walltime": "7200"} | alike,
     ]
     local = link_checkout(repository, tmp_path / "local")
     done = snakemake(local, TEXT, "--configfile", TINY, "--cores", "1")

@@ -1,10 +1,12 @@
 """What the profiles of clusters name exists: Snakemake passes over names of rules that it does not know."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import plan
 from slurm_daemons import CONFIGURATION
 
 PROFILES = ["slurm", "cluster-generic"]
@@ -51,16 +53,36 @@ def test_partitions_are_those_of_the_cluster_that_is_tested(repository: Path) ->
     assert set(content["partitions"]) == set(re.findall(r"^PartitionName=(\w+)", CONFIGURATION, flags=re.MULTILINE))
 
 
-def test_no_group_holds_the_shards_of_a_set(repository: Path) -> None:
-    assert set(read_profile(repository, "slurm")["groups"]) == {"join_translations", "evaluate"}
+@pytest.mark.slow
+@pytest.mark.parametrize(("experiment", "fraction"), [("wmt14", 0.2), ("wmt12", 0.5), ("multi30k", 0.55)])
+def test_short_jobs_are_submitted_together(repository: Path, experiment: str, fraction: float) -> None:
+    """Submissions are no more than a fraction of the jobs, and of jobs of one rule in a group one runs at a time."""
+    configured = ["--workflow-profile", "profiles/slurm", "--configfile", f"experiments/{experiment}.yaml"]
+    status, printed = plan(repository, *configured)
+    assert status == 0, printed[-4000:]
+    local = {name for name, (_, is_local) in read_rules(repository).items() if is_local}
+    alone = [name for name in re.findall(r"^rule (\w+):$", printed, flags=re.MULTILINE) if name not in local]
+    # the jobs of a group are indented below it
+    groups = re.findall(r"Group job \w+ .*\n((?:\n| .*\n|\[.*\] *\n(?= ))*)", printed)
+    together = [re.findall(r"^ +rule (\w+):\n((?: {8}.*\n)*)", group, flags=re.MULTILINE) for group in groups]
+    assert len(alone) + len(together) < fraction * (len(alone) + sum(map(len, together)))
+    for jobs in together:
+        count = Counter(rule for rule, _ in jobs)
+        assert [rule for rule, told in jobs if count[rule] > 1 and "turn=1" not in told] == []
 
 
-def test_what_a_local_rule_lends_is_local(repository: Path) -> None:
-    """Rules made of a local one say so again: Snakemake does not take it over, and clusters would download."""
+def read_rules(repository: Path) -> dict[str, tuple[str | None, bool]]:
+    """Of every rule the one it is made of, and whether it says that it is local."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in (repository / "rules").rglob("*.smk"))
     rules = {}
     for block in re.split(r"^(?=(?:use )?rule )", text, flags=re.MULTILINE):
         if found := re.match(r"(?:use rule (\w+) as|rule) (\w+)", block):
             rules[found[2]] = found[1], "localrule: True" in block
+    return rules
+
+
+def test_what_a_local_rule_lends_is_local(repository: Path) -> None:
+    """Rules made of a local one say so again: Snakemake does not take it over, and clusters would download."""
+    rules = read_rules(repository)
     assert rules["fetch_archive"] == ("fetch", True)
     assert [name for name, (lent, local) in rules.items() if lent and rules[lent][1] != local] == []
