@@ -7,6 +7,8 @@ EXPERIMENT ?=
 CONFIG ?=
 # bench-check: keep what is measured
 UPDATE ?=
+# nodes of test-cluster: several need root
+NODES ?= 1
 # rounds of test-kills, and the number of the first one
 TIMES ?= 30
 FIRST ?= 1
@@ -60,10 +62,10 @@ test: $(VENV)/.triton
 test-all: $(VENV)/.triton
 	$(TESTS) --hypothesis-profile=many
 
-# the smallest experiment on a real Slurm of one node; EXPERIMENT=config.yaml runs the embedded one there
+# the smallest experiment on a real Slurm; EXPERIMENT=config.yaml runs the embedded one there
 test-cluster: $(READY)
 	$(BIN)/python tests/cluster/install_slurm.py
-	CLUSTER_EXPERIMENT=$(EXPERIMENT) $(BIN)/python -m pytest -m cluster tests/cluster
+	CLUSTER_EXPERIMENT=$(EXPERIMENT) CLUSTER_NODES=$(NODES) $(BIN)/python -m pytest -m cluster tests/cluster
 
 # every stage of the smallest experiment (EXPERIMENT=config.yaml: of the embedded one) is killed at a random moment and
 # run again, TIMES times; FIRST=7 TIMES=1 repeats the seventh

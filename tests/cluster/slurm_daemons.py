@@ -1,8 +1,13 @@
-"""A real Slurm cluster of one node, on loopback, in a folder of its own.
+"""A real Slurm cluster on loopback, of one node or several, in a folder of its own.
 
 Nothing outside the folder is read or changed: the key and the socket of ``munged``, the configuration, what the daemons
 remember and their logs lie in it, and programs find it through the environment variable ``SLURM_CONF``. The daemons
 are processes of whoever starts them, and only those are ended, by their numbers.
+
+Several nodes are several ``slurmd -N``, which Debian's package can do. They have the file system in common, as those
+of a cluster have, but each has a host name, processes and a folder for temporary files of its own (Linux namespaces):
+what one job leaves there, a job on another node does not see, and when a node is killed, all that runs on it is gone
+at once. Only root may make such nodes.
 """
 
 import contextlib
@@ -15,7 +20,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
@@ -26,22 +31,34 @@ PATIENCE = 30
 """Seconds that a daemon may take to answer, or to end."""
 
 CONFIGURATION = Path(__file__).with_name("slurm.conf").read_text(encoding="utf-8")
-"""The node claims more than the machine may have: as many CPUs and as much memory as the jobs ask for, and two GPUs
-that are not there. Slurm counts them and gives them to jobs as if they were. The partitions are the profile's.
+"""Nodes claim more than the machine may have: as many CPUs and as much memory as the jobs ask for, and two GPUs that
+are not there. Slurm counts them and gives them to jobs as if they were, the node with the least to do first. A job that
+holds more memory than it asked for is killed within a second or two; a node that does not answer is given up after some
+seconds, and its jobs wait no more than that to start elsewhere. The partitions are the profile's.
 """
+
+NODE = """\
+hostname "$1" && mount --bind "$2/hosts" /etc/hosts && mount -t tmpfs tmpfs "$2/tmp" && exec "$3" -D -N "$1"
+"""
+"""What starts a node among several, in its own namespaces: the node's name, the cluster's folder, ``slurmd``."""
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """A cluster that runs, and what its programs need to find it."""
+    """A cluster that runs, and what its programs need to find it.
+
+    nodes: the process of each node, by the node's name
+    """
 
     folder: Path
+    nodes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def environment(self) -> dict[str, str]:
         """The variables under which ``sbatch`` and the others, and Snakemake with them, use this cluster."""
         path = f"{self.folder / 'bin'}:{os.environ.get('PATH', '')}"
-        return {**os.environ, "PATH": path, "SLURM_CONF": str(self.folder / "slurm.conf")}
+        variables = {"PATH": path, "SLURM_CONF": str(self.folder / "slurm.conf"), "TMPDIR": str(self.folder / "tmp")}
+        return os.environ | variables
 
     def ask(self, *command: str) -> str:
         """What a program of Slurm prints."""
@@ -56,14 +73,17 @@ class Slurm:
 
 
 @contextlib.contextmanager
-def running_slurm(folder: Path, cpus: int = 8, memory: int = 64000) -> Iterator[Slurm]:
-    """A cluster of one node with so many CPUs and so much memory (MB), which ends with the block, its jobs first.
+def running_slurm(folder: Path, nodes: int = 1, cpus: int = 8, memory: int = 64000) -> Iterator[Slurm]:
+    """A cluster of nodes with so many CPUs and so much memory (MB) each, which ends with the block, its jobs first.
 
     ``folder`` has a short name, for it holds a socket. Raises ``RuntimeError`` with the end of its log when a daemon
-    does not come up within ``PATIENCE`` seconds.
+    does not come up within ``PATIENCE`` seconds, and where several nodes are asked for by someone else than root.
     """
+    if nodes > 1 and os.geteuid() != 0:
+        raise RuntimeError("a cluster of several nodes needs root: take NODES=1")
     slurm = Slurm(folder)
-    _write_configuration(folder, cpus, memory)
+    names = [f"node{number}" for number in range(1, nodes + 1)]
+    _write_configuration(folder, names, cpus, memory)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ending_with_a_signal())
         # forced, for it would have a folder that all users may enter
@@ -79,9 +99,10 @@ def running_slurm(folder: Path, cpus: int = 8, memory: int = 64000) -> Iterator[
         )
         _await_answer(lambda: (folder / "munge.socket").exists(), "munged", munged, folder / "munged.out")
         controller = stack.enter_context(_daemon("slurmctld", "-D", log=folder / "slurmctld.out"))
-        node = stack.enter_context(_daemon("slurmd", "-D", "-N", "node", log=folder / "slurmd.out"))
-        _await_answer(lambda: "idle" in _node_state(slurm), "slurmctld", controller, folder / "slurmctld.log")
-        stack.callback(_end_jobs, slurm, node)
+        for name in names:
+            slurm.nodes[name] = stack.enter_context(_node(name, folder, alone=nodes == 1))
+        _await_answer(lambda: set(names) == _idle_nodes(slurm), "slurmctld", controller, folder / "slurmctld.log")
+        stack.callback(_end_jobs, slurm, controller)
         yield slurm
 
 
@@ -101,9 +122,11 @@ def _await_answer(ready: Callable[[], bool], name: str, process: subprocess.Pope
         time.sleep(0.2)
 
 
-def _write_configuration(folder: Path, cpus: int, memory: int) -> None:
-    for name in ("state", "spool", "bin"):
-        (folder / name).mkdir()
+def _write_configuration(folder: Path, nodes: list[str], cpus: int, memory: int) -> None:
+    for name in ("state", "bin", "tmp", *(f"spool/{node}" for node in nodes)):
+        (folder / name).mkdir(parents=True)
+    known = Path("/etc/hosts").read_text(encoding="utf-8")
+    (folder / "hosts").write_text(f"{known}\n127.0.0.1 {' '.join(nodes)}\n", encoding="utf-8")
     # Snakemake's jobs call srun without the variables of Slurm
     srun = folder / "bin" / "srun"
     srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {program_path("srun")} "$@"\n')
@@ -111,18 +134,22 @@ def _write_configuration(folder: Path, cpus: int, memory: int) -> None:
     key = folder / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
-    controller, node = _free_ports(2)
+    controller, *ports = _free_ports(1 + len(nodes))
+    host = socket.gethostname().split(".")[0]
     values = {
         "folder": folder,
         "user": getpass.getuser(),
-        "host": socket.gethostname().split(".")[0],
+        "host": host,
         "controller": controller,
-        "node": node,
+        "nodes": "\n".join(
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
+            for name, port in zip(nodes, ports, strict=True)
+        ),
         "cpus": cpus,
         "memory": memory,
     }
     (folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
-    (folder / "gres.conf").write_text("NodeName=node Name=gpu File=/dev/null\nNodeName=node Name=gpu File=/dev/zero\n")
+    (folder / "gres.conf").write_text("Name=gpu File=/dev/null\nName=gpu File=/dev/zero\n")
 
 
 def _free_ports(count: int) -> list[int]:
@@ -134,9 +161,21 @@ def _free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
+def _node(name: str, folder: Path, alone: bool) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
+    """A node's daemon, or, unless it is alone, the process that the whole node ends with."""
+    log = folder / f"{name}.out"
+    if alone:
+        return _daemon("slurmd", "-D", "-N", name, log=log)
+    own = ("--uts", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child")
+    command = ("sh", "-c", NODE, "sh", name, f"{folder}", f"{program_path('slurmd')}")
+    return _daemon("unshare", *own, *command, log=log, end=signal.SIGKILL)
+
+
 @contextlib.contextmanager
-def _daemon(name: str, *arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A daemon in the foreground, out of reach of the terminal's Ctrl-C, ended with the block."""
+def _daemon(
+    name: str, *arguments: str, log: Path, end: signal.Signals = signal.SIGTERM
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A daemon in the foreground, out of reach of the terminal's Ctrl-C, ended by a signal with the block."""
     program = program_path(name)
     if program is None:
         raise RuntimeError(f"{name} is not installed: run `make test-cluster`")
@@ -148,7 +187,7 @@ def _daemon(name: str, *arguments: str, log: Path) -> Iterator[subprocess.Popen[
     try:
         yield process
     finally:
-        process.terminate()
+        process.send_signal(end)
         try:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -170,16 +209,18 @@ def _ending_with_a_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _node_state(slurm: Slurm) -> str:
+def _idle_nodes(slurm: Slurm) -> set[str]:
     try:
-        return slurm.ask("sinfo", "--noheader", "--format=%T")
+        return set(
+            slurm.ask("sinfo", "--noheader", "--partition=batch", "--states=idle", "--Node", "--format=%N").split()
+        )
     except RuntimeError:
-        return ""  # the controller does not answer yet
+        return set()  # the controller does not answer yet
 
 
-def _end_jobs(slurm: Slurm, node: subprocess.Popen[bytes]) -> None:
-    """Cancel what still runs and wait for its end: jobs outlive the node's daemon."""
+def _end_jobs(slurm: Slurm, controller: subprocess.Popen[bytes]) -> None:
+    """Cancel what still runs and wait for its end: jobs outlive the daemon of a node that is alone."""
     limit = time.monotonic() + PATIENCE
-    while node.poll() is None and time.monotonic() < limit and (jobs := slurm.jobs("--format=%i")):
+    while controller.poll() is None and time.monotonic() < limit and (jobs := slurm.jobs("--format=%i")):
         slurm.ask("scancel", "--quiet", *jobs)
         time.sleep(0.5)
