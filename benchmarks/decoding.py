@@ -87,8 +87,7 @@ PARTS = {
     "option lookup": "search.prepare",
     "weighing options": "search.weigh",
     "future costs": "batches.future_costs",
-    "expansion with language model": "batches.fill",
-    "pruning": "batches.settle_stack",
+    "expansion and pruning": "batches.search_sentences",
     "reading off translations": "search.translate",
 }
 """What the time of a search is made of, and the functions that take it."""

@@ -1,7 +1,8 @@
 """Search over a batch of sentences, stack by stack.
 
-A stateful feature, such as a network, scores all candidates of a stack before it is pruned; or, where it is lazy and
-has a fallback language model, the hypotheses that these extend (see ``stacks``).
+Without a stateful feature, such as a network, one sentence is searched after another. A feature scores the candidates
+of a stack of all sentences before it is pruned; or, where it is lazy and has a fallback language model, the hypotheses
+that these extend (see ``stack_primitives``).
 """
 
 import json
@@ -12,12 +13,21 @@ from typing import Any
 import numpy as np
 
 from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
-from neural_smt.decoding.expansion import fill
+from neural_smt.decoding.expansion_primitives import fill, fill_stack
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Search, Sentences, Stacks, Task, future_costs
-from neural_smt.decoding.stacks import claim_complete, claim_parents, claimed_arcs, revise, settle_stack, start_search
+from neural_smt.decoding.stack_primitives import (
+    claim_complete,
+    claim_parents,
+    claimed_arcs,
+    revise,
+    settle,
+    settle_stack,
+    start_search,
+)
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.jit import kernel
 from neural_smt.shards import uninterrupted
 
 
@@ -64,8 +74,8 @@ class StatefulFeature:
     exact: what gives exact scores where those of the search are estimates, else None; fallback_lm: the language model
     (``LM0``) whose scores take the place of these while stacks are filled, and in future costs. A model of the same
     words, however coarse, leads the filling of stacks and their pruning far better than nothing does. lazy: whether
-    these scores stay until a hypothesis is extended (``stacks``), and the feature scores no other. Threads call it at
-    the same time.
+    these scores stay until a hypothesis is extended (``stack_primitives``), and the feature scores no other. Threads
+    call it at the same time.
     """
 
     name: str
@@ -134,30 +144,51 @@ def search_batch(
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
     memo["key"] = NO_KEY
     task = Task(sentences, weighted.options, weighted.models, search, memo)
-    # A feature moves scores, so until it has run every candidate may still win its group, unless estimates will do and
-    # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
-    keep_arcs = search.keep_arcs or (feature is not None and not feature.estimated)
-    lazy = search.lazy
-    scorer = None if feature is None else _FeatureInBatch(feature, weighted, members)
-    beam = search.beam if feature is None or lazy else -math.inf
-    filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
     stacks = start_search(task, feature.history if feature else 0)
     buffer = new_buffer(len(weighted.models))
+    if feature is None:
+        with uninterrupted():
+            stacks = search_sentences(task, stacks, buffer, pop_limit)
+    else:
+        stacks = _search_with_feature(_FeatureInBatch(feature, weighted, members), task, stacks, buffer, pop_limit)
+    return Lattice.build(weighted, members, sentences.lengths, stacks)
+
+
+@kernel
+def search_sentences(task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int | None) -> Stacks:
+    """Search one sentence after another, so that what is worked on stays in the caches of the processor."""
+    for sentence in range(len(task.sentences.lengths)):
+        for size in range(1, task.sentences.lengths[sentence] + 1):
+            buffer.counts[:] = 0
+            buffer = fill_stack(sentence, size, task, stacks, buffer, pop_limit)
+            stacks = settle_stack(sentence, size, task, stacks, buffer, False)
+    return stacks
+
+
+def _search_with_feature(
+    scorer: "_FeatureInBatch", task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int | None
+) -> Stacks:
+    """Search all sentences side by side, so that the feature scores the hypotheses of all that have the same size."""
+    sentences, search = task.sentences, task.search
+    # The feature moves scores, so until it has run every candidate may still win its group, unless estimates will do
+    # and only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
+    keep_arcs = search.keep_arcs or not scorer.search.estimated
+    filling = task._replace(search=search._replace(beam=search.beam if search.lazy else -math.inf, keep_arcs=keep_arcs))
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
         with uninterrupted():
             buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
-            if scorer and lazy:
+            if search.lazy:
                 claim_parents(stacks, buffer)
                 scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)
-            elif scorer:
+            else:
                 scorer.score_candidates(sentences.lengths == size, stacks.history, buffer, offsets)
-            stacks = settle_stack(size, task, stacks, buffer, offsets, feature is not None)
-    if scorer and lazy:
+            stacks = settle(size, task, stacks, buffer, offsets)
+    if search.lazy:
         buffer.counts[:] = 0
         claim_complete(sentences.lengths, stacks)
         scorer.score_claimed((1, longest + 1), True, stacks, buffer)
-    return Lattice.build(weighted, members, sentences.lengths, stacks)
+    return stacks
 
 
 def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Sentences:

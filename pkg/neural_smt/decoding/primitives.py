@@ -68,7 +68,7 @@ HYPOTHESIS = np.dtype(
     align=True,
 )
 """A hypothesis; those of a coverage stand together, best first. start, stop: the last source range; option: the last
-option (-1: none yet); pending: whether the stateful feature has yet to score the arcs into it (see ``stacks``).
+option (-1: none yet); pending: whether the stateful feature has yet to score the arcs into it (``stack_primitives``).
 """
 
 COVERAGE = np.dtype(
@@ -127,9 +127,9 @@ class Stacks(NamedTuple):
 
     hypotheses: ``HYPOTHESIS`` [H]; states: int32 [H, models]; history: int32 [H, words], the last target words, as many
     as the stateful feature reads; coverages: ``COVERAGE``; ranges: int64 [B, longest + 1, 2], the coverages of each
-    stack of each sentence; counts: int64 [2], how many hypotheses and coverages there are; arcs: ``WAY``, ways into
-    hypotheses, stack by stack and those of a sentence together; arc_ranges: int64 [longest + 1, B + 1], where those
-    into each stack of each sentence start; the last column is where they end. There may be room for more.
+    stack of each sentence; counts: int64 [3], how many arcs, hypotheses and coverages there are; arcs: ``WAY``, ways
+    into hypotheses, those into a stack of a sentence together, after those into its smaller stacks; arc_ranges: int64
+    [B, longest + 1, 2], the arcs into each stack of each sentence. There may be room for more.
     """
 
     hypotheses: np.ndarray
@@ -284,44 +284,38 @@ def write_history(history: np.ndarray, row: int, parent: int, options: Options, 
 
 
 @leaf
-def _before(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> bool:
+def _before(key: float, item: int, other_key: float, other_item: int) -> bool:
     """The order of a heap in two flat arrays: largest key first; equal keys leave in the order of their items."""
-    return keys[i] > keys[j] or (keys[i] == keys[j] and items[i] < items[j])
-
-
-@leaf
-def _swap(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> None:
-    keys[i], keys[j] = keys[j], keys[i]
-    items[i], items[j] = items[j], items[i]
+    return (key > other_key) | ((key == other_key) & (item < other_item))
 
 
 @leaf
 def push(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) -> int:
     """Insert an item into a heap of ``size`` entries (keys: float64, items: int32, with room); return the new size."""
-    keys[size] = key
-    items[size] = item
-    i = size
-    while i > 0 and _before(keys, items, i, (i - 1) >> 1):
-        _swap(keys, items, i, (i - 1) >> 1)
-        i = (i - 1) >> 1
+    hole = size
+    while hole > 0:
+        parent = (hole - 1) >> 1
+        if not _before(key, item, keys[parent], items[parent]):
+            break
+        keys[hole], items[hole] = keys[parent], items[parent]
+        hole = parent
+    keys[hole], items[hole] = key, item
     return size + 1
 
 
 @leaf
 def pop(keys: np.ndarray, items: np.ndarray, size: int) -> tuple[int, int]:
     """Remove the first item of a heap that is not empty; return it and the new size."""
-    item = np.int64(items[0])
+    first = np.int64(items[0])
     size -= 1
-    keys[0] = keys[size]
-    items[0] = items[size]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            return item, size
-        if child + 1 < size and _before(keys, items, child + 1, child):
-            child += 1
-        if not _before(keys, items, child, i):
-            return item, size
-        _swap(keys, items, i, child)
-        i = child
+    key, item, hole = keys[size], items[size], 0
+    while 2 * hole + 1 < size:
+        child = 2 * hole + 1
+        if child + 1 < size:  # added, as which of the two it is cannot be foreseen, and a wrong guess costs time
+            child += np.int64(_before(keys[child + 1], items[child + 1], keys[child], items[child]))
+        if not _before(keys[child], items[child], key, item):
+            break
+        keys[hole], items[hole] = keys[child], items[child]
+        hole = child
+    keys[hole], items[hole] = key, item
+    return first, size

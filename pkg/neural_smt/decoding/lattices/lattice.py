@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from neural_smt.decoding.buffer_primitives import CANDIDATES, GROUPS
 from neural_smt.decoding.features import DISTORTION, REORDERING
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import LOG_10, Options, Stacks, orientation, score_words
@@ -160,13 +161,13 @@ class Lattice:
 def _number_nodes(lengths: np.ndarray, stacks: Stacks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The node of each hypothesis (int32, -1: none), the hypothesis of each node (int64 [M]), and node offsets.
 
-    Arcs are ordered by stack, so one pass from the end finds all that lead to the complete translations.
+    Arcs come after those into smaller stacks, so one pass from the end finds all that lead to complete translations.
     """
     batch = len(lengths)
-    node = np.full(stacks.counts[0], -1, dtype=np.int32)
+    node = np.full(stacks.counts[GROUPS], -1, dtype=np.int32)
     for b in range(batch):
         node[stacks.coverages[stacks.ranges[b, lengths[b], 0]].first] = 0
-    for arc in range(stacks.arc_ranges[-1, batch] - 1, -1, -1):
+    for arc in range(stacks.counts[CANDIDATES] - 1, -1, -1):
         if node[stacks.arcs[arc].head] >= 0:
             node[stacks.arcs[arc].tail] = 0
     found, node_offsets = np.empty(len(node), dtype=np.int64), np.zeros(batch + 1, dtype=np.int64)
@@ -186,7 +187,7 @@ def _number_nodes(lengths: np.ndarray, stacks: Stacks) -> tuple[np.ndarray, np.n
 @kernel
 def _order_arcs(stacks: Stacks, node: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """The arcs between nodes by head, best first (int64 [A]), and arc offsets (int64 [M + 1])."""
-    arcs, count = stacks.arcs, stacks.arc_ranges[-1, -1]
+    arcs, count = stacks.arcs, stacks.counts[CANDIDATES]
     offsets = np.zeros(nodes + 1, dtype=np.int64)
     for arc in range(count):
         if node[arcs[arc].head] >= 0:

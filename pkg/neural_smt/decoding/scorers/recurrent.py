@@ -2,7 +2,7 @@
 
 In the search every hypothesis keeps the recurrent state of the best way into it: lattice rescoring at k = 1 (section 3)
 moved into the first pass, where what the model says can still decide which hypotheses stay. A hypothesis is scored when
-it is first extended (``stacks``), the hypotheses of a stack and of all sentences of a batch together; listed
+it is first extended (``stack_primitives``), the hypotheses of a stack and of all sentences of a batch together; listed
 translations get their exact scores in the end.
 """
 
@@ -21,7 +21,7 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_positions
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
-from neural_smt.decoding.stacks import with_room
+from neural_smt.decoding.stack_primitives import with_room
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of

@@ -22,39 +22,43 @@ from neural_smt.decoding.buffer_primitives import (
     reserve,
 )
 from neural_smt.decoding.primitives import Stacks, Task, cover, fits, orientation, pop, push, rest_cost, score_phrase
-from neural_smt.io.lookup_primitives import empty_slots
-from neural_smt.jit import assign, kernel, leaf, mix
+from neural_smt.jit import assign, kernel, leaf
 
 PART = 1 << 14
 """Candidates made before the buffer is looked at again, so that many options need no more room than few."""
 
-SPAN = np.dtype([(name, np.int32) for name in ("source", "start", "stop", "phrase")])
+SPAN = np.dtype([(name, np.uint32) for name in ("source", "start", "stop", "phrase")])
 """A way to extend a coverage of a smaller stack. source: number of the coverage; start, stop: source range of the span;
-phrase: its source phrase.
+phrase: its source phrase. (An index that Numba knows to be positive is cheaper than one that may count from the end.)
 """
 
-CUBE = np.dtype([(name, np.int32) for name in ("first", "last", "span", "coverage")])
-"""first, last: the range of its rows; span: its number; coverage: in the buffer."""
+CUBE = np.dtype(
+    [("rest", np.float64)]
+    + [(name, np.uint32) for name in ("first", "last", "option", "columns", "start", "stop", "coverage")],
+    align=True,
+)
+"""first, last: the range of its rows; option: its first option; columns: how many there are; start, stop: the source
+range of its span; coverage: that its cells lead to, in the buffer; rest: the future cost of that coverage.
+"""
 
-ROW = np.dtype([("shared", np.float64), ("parent", np.int32), ("turn", np.int32)])
+ROW = np.dtype([("shared", np.float64), ("parent", np.uint32), ("turn", np.uint32)])
 """parent: a hypothesis; turn: orientation of the span after it; shared: what the scores of its cells share."""
 
 CELL = np.dtype(
-    [("score", np.float64), ("fallback", np.float64)] + [(name, np.int32) for name in ("cube", "row", "column")],
+    [("score", np.float64), ("fallback", np.float64)] + [(name, np.uint32) for name in ("cube", "row", "column")],
     align=True,
 )
-"""A scored cell; fallback: score of the fallback language model, weightless."""
+"""A scored cell of a cube; fallback: score of the fallback language model, weightless."""
 
 
 class Cubes(NamedTuple):
     """The cubes of a stack.
 
-    spans: ``SPAN``; cubes: ``CUBE``; rows: ``ROW``; cells: ``CELL``; states: int32 [cells, models], after each cell;
-    keys, items: the cells that wait, a heap by score with future cost; seen: int32, hash table of all cells; counts:
-    int64 [2], cells made, and waiting.
+    cubes: ``CUBE``; rows: ``ROW``, of all cubes; cells: ``CELL``, as they are scored; states: int32 [cells, models],
+    after each cell; keys, items: the cells that wait, a heap by score with future cost; seen: uint64 [rows, words], bit
+    by column, which cells of a row were scored; counts: int64 [2], cells scored, and waiting.
     """
 
-    spans: np.ndarray
     cubes: np.ndarray
     rows: np.ndarray
     cells: np.ndarray
@@ -67,32 +71,46 @@ class Cubes(NamedTuple):
 
 @kernel
 def fill(size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int | None) -> tuple[Buffer, np.ndarray]:
-    """Make the hypotheses that cover ``size`` words, of every sentence of the batch, out of the smaller stacks.
+    """Fill the stacks of ``size`` words of all sentences of the batch, one after the other (see ``fill_stack``).
 
-    pop_limit: of cube pruning; None for stack decoding (Numba compiles only the branch that its type takes). Returns
-    the buffer (a larger one when it had to grow) and, int64 [B + 1, 3], where each sentence's candidates, groups and
-    coverages start in it.
+    Returns the buffer (a larger one when it had to grow) and, int64 [B + 1, 3], where each sentence's candidates,
+    groups and coverages start in it.
     """
     lengths = task.sentences.lengths
     offsets = np.zeros((len(lengths) + 1, 3), dtype=np.int64)
     buffer.counts[:] = 0
     for sentence in range(len(lengths)):
-        assign(buffer.counts[0], buffer.counts[1])
-        buffer.slots[:] = -1
-        buffer.coverage_slots[:] = -1
-        buffer.limits[:] = -np.inf
-        final = size == lengths[sentence]
-        if size <= lengths[sentence]:
-            spans = _find_spans(sentence, size, task, stacks)
-            if pop_limit is None:
-                buffer = _expand(sentence, final, spans, task, stacks, buffer)
-            else:
-                buffer, cubes = _make_cubes(sentence, spans, pop_limit, task, stacks, buffer)
-                _explore(cubes, pop_limit, final, task, stacks, buffer)
-            if task.search.margin > 1:  # the stateful feature will score what stays
-                keep_best(buffer, int(task.search.stack_size * task.search.margin))
+        buffer = fill_stack(sentence, size, task, stacks, buffer, pop_limit)
         assign(offsets[sentence + 1], buffer.counts[1])
     return buffer, offsets
+
+
+@kernel
+def fill_stack(
+    sentence: int, size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int | None
+) -> Buffer:  # fmt: skip
+    """Make the hypotheses of a sentence that cover ``size`` words out of the smaller stacks, after what the buffer
+    holds (nothing, where the sentence has fewer words).
+
+    pop_limit: of cube pruning; None for stack decoding (Numba compiles only the branch that its type takes). Returns
+    the buffer, a larger one when it had to grow.
+    """
+    words = task.sentences.lengths[sentence]
+    assign(buffer.counts[0], buffer.counts[1])
+    buffer.slots[:] = -1
+    buffer.coverage_slots[:] = -1
+    buffer.limits[:] = -np.inf
+    final = size == words
+    if size <= words:
+        spans = _find_spans(sentence, size, task, stacks)
+        if pop_limit is None:
+            buffer = _expand(sentence, final, spans, task, stacks, buffer)
+        else:
+            buffer, cubes = _make_cubes(sentence, spans, pop_limit, task, stacks, buffer)
+            _explore(cubes, pop_limit, final, task, stacks, buffer)
+        if task.search.margin > 1:  # the stateful feature will score what stays
+            keep_best(buffer, int(task.search.stack_size * task.search.margin))
+    return buffer
 
 
 @kernel
@@ -207,20 +225,27 @@ def _make_cubes(
     for span in spans:
         count += stacks.coverages[span.source].last - stacks.coverages[span.source].first
     cubes, rows = np.empty(len(spans), CUBE), np.empty(count, ROW)
-    count, row = 0, 0
-    for number in range(len(spans)):
-        first, row = row, _fill_rows(rows, row, spans[number], task, stacks)
+    count, row, columns, offsets = 0, 0, 1, task.options.offsets
+    for span in spans:
+        first, row = row, _fill_rows(rows, row, span, task, stacks)
         if row > first:
             buffer = reserve(buffer, pop_limit)
-            cubes[count].first = first
-            cubes[count].last = row
-            cubes[count].span = number
-            cubes[count].coverage = _new_coverage(sentence, spans[number], task, stacks, buffer)
+            cube = cubes[count]
+            cube.first = first
+            cube.last = row
+            cube.option = offsets[span.phrase]
+            cube.columns = offsets[span.phrase + 1] - offsets[span.phrase]
+            cube.start = span.start
+            cube.stop = span.stop
+            cube.coverage = _new_coverage(sentence, span, task, stacks, buffer)
+            cube.rest = buffer.coverages[cube.coverage].rest
+            columns = max(columns, np.int64(cube.columns))
             count += 1
     most = count + 2 * pop_limit
     cells, states = np.empty(most, CELL), np.empty((most, len(task.models)), np.int32)
-    keys, items, seen = np.empty(most, np.float64), np.empty(most, np.int32), empty_slots(most)
-    return buffer, Cubes(spans, cubes[:count], rows, cells, states, keys, items, seen, np.zeros(2, np.int64))
+    keys, items = np.empty(most, np.float64), np.empty(most, np.int32)
+    seen = np.zeros((row, (columns + 63) >> 6), np.uint64)
+    return buffer, Cubes(cubes[:count], rows, cells, states, keys, items, seen, np.zeros(2, np.int64))
 
 
 @leaf
@@ -246,46 +271,35 @@ def _fill_rows(rows: np.ndarray, first: int, span: np.void, task: Task, stacks: 
 @leaf
 def _explore(cubes: Cubes, pop_limit: int, final: bool, task: Task, stacks: Stacks, buffer: Buffer) -> None:
     """Take the best cells of all cubes, up to the pop limit, and add them to the buffer."""
-    offsets, search = task.options.offsets, task.search
+    search = task.search
     for number in range(len(cubes.cubes)):
-        _score_cell(number, 0, 0, cubes, final, task, stacks, buffer)
+        _score_cell(number, 0, 0, cubes, final, task, stacks)
     if keeps_arcs(search, final) and not search.keep_arcs:
         pop_limit = min(pop_limit, (search.stack_size + 1) // 2)  # one of them will be the translation
     pops = 0
-    while cubes.counts[1] > 0 and pops < pop_limit:
+    while cubes.counts[1] > 0 and pops < pop_limit and cubes.keys[0] >= buffer.limits[THRESHOLD]:
         taken, cubes.counts[1] = pop(cubes.keys, cubes.items, cubes.counts[1])
         pops += 1
-        cell = cubes.cells[taken]
-        number, row, column = np.int64(cell.cube), np.int64(cell.row), np.int64(cell.column)
-        cube = cubes.cubes[number]
-        span, coverage = cubes.spans[cube.span], np.int64(cube.coverage)
-        if cell.score + buffer.coverages[coverage].rest < buffer.limits[THRESHOLD]:
-            continue
-        option, parent = offsets[span.phrase] + column, np.int64(cubes.rows[cube.first + row].parent)
-        states = cubes.states[taken]
-        add(parent, option, span, coverage, cell.score, cell.fallback, states, final, task, stacks, buffer)
+        cell, states = cubes.cells[taken], cubes.states[taken]
+        cube = cubes.cubes[cell.cube]
+        option, parent = cube.option + cell.column, cubes.rows[cube.first + cell.row].parent
+        add(parent, option, cube, cube.coverage, cell.score, cell.fallback, states, final, task, stacks, buffer)
         # One call for both neighbours: every further one would be compiled into the kernel once more.
-        columns = offsets[span.phrase + 1] - offsets[span.phrase]
-        for next_row, next_column in ((row + 1, column), (row, column + 1)):
-            if next_row < cube.last - cube.first and next_column < columns:
-                _score_cell(number, next_row, next_column, cubes, final, task, stacks, buffer)
+        for down, right in ((1, 0), (0, 1)):
+            row, column = cell.row + down, cell.column + right
+            if cube.first + row < cube.last and column < cube.columns:
+                _score_cell(np.int64(cell.cube), row, column, cubes, final, task, stacks)
 
 
 @leaf
-def _score_cell(
-    number: int, row: int, column: int, cubes: Cubes, final: bool, task: Task, stacks: Stacks, buffer: Buffer
-) -> None:
+def _score_cell(number: int, row: int, column: int, cubes: Cubes, final: bool, task: Task, stacks: Stacks) -> None:
     """Score a cell of the cube ``number`` and let it wait for its turn, unless it was scored before."""
-    mask = np.uint64(len(cubes.seen) - 1)
-    slot = mix((np.uint64(number) << np.uint64(40)) ^ (np.uint64(row) << np.uint64(20)) ^ np.uint64(column)) & mask
-    while cubes.seen[slot] >= 0:
-        other = cubes.cells[cubes.seen[slot]]
-        if other.cube == number and other.row == row and other.column == column:
-            return
-        slot = (slot + np.uint64(1)) & mask
-    made, cube, options = cubes.counts[0], cubes.cubes[number], task.options
-    cubes.seen[slot] = made
-    line, option = cubes.rows[cube.first + row], options.offsets[cubes.spans[cube.span].phrase] + column
+    cube, options = cubes.cubes[number], task.options
+    place, word, bit = cube.first + row, column >> 6, np.uint64(1) << np.uint64(column & 63)
+    if cubes.seen[place, word] & bit:
+        return
+    cubes.seen[place, word] |= bit
+    made, line, option = cubes.counts[0], cubes.rows[place], cube.option + column
     score = line.shared + options.score[option] + options.backward[option, line.turn]
     language, fallback = score_phrase(task, stacks.states[line.parent], option, final, cubes.states[made])
     cell = cubes.cells[made]
@@ -294,6 +308,5 @@ def _score_cell(
     cell.column = column
     cell.score = score + language
     cell.fallback = fallback
-    total = cell.score + buffer.coverages[cube.coverage].rest
-    cubes.counts[1] = push(cubes.keys, cubes.items, cubes.counts[1], total, made)
+    cubes.counts[1] = push(cubes.keys, cubes.items, cubes.counts[1], cell.score + cube.rest, made)
     cubes.counts[0] = made + 1

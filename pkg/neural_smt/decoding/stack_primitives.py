@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.decoding.buffer_primitives import BEST, CANDIDATES, COVERAGES, GROUPS, THRESHOLD, Buffer, keep_best
 from neural_smt.decoding.primitives import COVERAGE, HYPOTHESIS, WAY, Options, Stacks, Task, write_history
-from neural_smt.jit import assign, kernel, leaf
+from neural_smt.jit import assign, enlarged, kernel, leaf
 from neural_smt.vocabulary import BOS
 
 SCORED, PENDING, CLAIMED, REVISED = 0, 1, 2, 3
@@ -36,48 +36,68 @@ def start_search(task: Task, history: int) -> Stacks:
         np.full((rows, history), BOS, np.int32),
         coverages,
         ranges,
-        np.array([batch, batch]),
+        np.array([0, batch, batch]),
         np.empty(64 * batch, WAY),
-        np.zeros((longest + 1, batch + 1), np.int64),
+        np.zeros_like(ranges),
     )
 
 
-def settle_stack(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, rescored: bool) -> Stacks:
-    """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
-
-    offsets: int64 [B + 1, 3], as ``fill`` returns them; rescored: the candidates' scores have changed since they were
-    added. Returns the stacks, larger ones where they had to grow.
-    """
-    hypotheses, coverages = stacks.counts + offsets[-1, [GROUPS, COVERAGES]]
-    needed = dict.fromkeys(("hypotheses", "states", "history"), hypotheses)
-    needed |= {"coverages": coverages, "arcs": stacks.arc_ranges[size - 1, -1] + offsets[-1, CANDIDATES]}
-    stacks = stacks._replace(**{name: with_room(getattr(stacks, name), rows) for name, rows in needed.items()})
-    _settle(size, task, stacks, buffer, offsets, rescored)
-    return stacks
-
-
-def with_room(rows: np.ndarray, needed: int) -> np.ndarray:
-    """An array with room for ``needed`` rows, and for as many again where it has to grow."""
-    more = max(len(rows), needed - len(rows))
-    return rows if needed <= len(rows) else np.concatenate([rows, np.zeros((more, *rows.shape[1:]), rows.dtype)])
-
-
 @kernel
-def _settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, rescored: bool) -> None:
-    """See ``settle_stack``; there must be room."""
-    search, arcs = task.search, stacks.arc_ranges
-    arcs[size, 0] = arcs[size - 1, len(offsets) - 1]
+def settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray) -> Stacks:
+    """Settle the stacks of ``size`` words of all sentences (see ``settle_stack``), once a feature has scored them.
+
+    offsets: int64 [B + 1, 3], as ``fill`` returns them.
+    """
     for sentence in range(len(offsets) - 1):
         assign(buffer.counts[0], offsets[sentence])
         assign(buffer.counts[1], offsets[sentence + 1])
-        if rescored:
-            _choose_champions(buffer)
-        _set_threshold(buffer, search.beam)
-        keep_best(buffer, search.stack_size)
-        stacks.ranges[sentence, size, 0] = stacks.counts[1]
-        number = _write_hypotheses(buffer, task.options, stacks, search.lazy)
-        stacks.ranges[sentence, size, 1] = stacks.counts[1]
-        arcs[size, sentence + 1] = _write_arcs(buffer, number, search.keep_arcs, stacks.arcs, arcs[size, sentence])
+        stacks = settle_stack(sentence, size, task, stacks, buffer, True)
+    return stacks
+
+
+@kernel
+def settle_stack(sentence: int, size: int, task: Task, stacks: Stacks, buffer: Buffer, rescored: bool) -> Stacks:
+    """Prune what the buffer holds of a sentence to its stack of ``size`` words, and add the arcs into the new
+    hypotheses.
+
+    rescored: the candidates' scores have changed since they were added. Returns the stacks, larger ones where they had
+    to grow.
+    """
+    search = task.search
+    if rescored:
+        _choose_champions(buffer)
+    _set_threshold(buffer, search.beam)
+    keep_best(buffer, search.stack_size)
+    stacks = _make_room(stacks, buffer)
+    stacks.ranges[sentence, size, 0] = stacks.counts[COVERAGES]
+    stacks.arc_ranges[sentence, size, 0] = stacks.counts[CANDIDATES]
+    number = _write_hypotheses(buffer, task.options, stacks, search.lazy)
+    _write_arcs(buffer, number, search.keep_arcs, stacks)
+    stacks.ranges[sentence, size, 1] = stacks.counts[COVERAGES]
+    stacks.arc_ranges[sentence, size, 1] = stacks.counts[CANDIDATES]
+    return stacks
+
+
+@kernel
+def _make_room(stacks: Stacks, buffer: Buffer) -> Stacks:
+    """Stacks with room for all that the buffer holds of a sentence."""
+    arcs, hypotheses, coverages = stacks.counts + buffer.counts[1] - buffer.counts[0]
+    return Stacks(
+        with_room(stacks.hypotheses, hypotheses),
+        with_room(stacks.states, hypotheses),
+        with_room(stacks.history, hypotheses),
+        with_room(stacks.coverages, coverages),
+        stacks.ranges,
+        stacks.counts,
+        with_room(stacks.arcs, arcs),
+        stacks.arc_ranges,
+    )
+
+
+@kernel
+def with_room(rows: np.ndarray, needed: int) -> np.ndarray:
+    """An array with room for ``needed`` rows, and for as many again where it has to grow."""
+    return rows if needed <= len(rows) else enlarged(rows, max(needed, 2 * len(rows)))
 
 
 @leaf
@@ -113,13 +133,14 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending:
     tally = np.zeros(buffer.counts[1, COVERAGES] - first_coverage + 1, dtype=np.int64)
     for i in range(first, last):
         tally[buffer.groups[i].coverage - first_coverage + 1] += 1
-    position = np.cumsum(tally) + counts[0]
+    position = np.cumsum(tally) + counts[GROUPS]
     for coverage in range(len(tally) - 1):
         if tally[coverage + 1] > 0:
-            stacks.coverages[counts[1]] = buffer.coverages[first_coverage + coverage]
-            stacks.coverages[counts[1]].first = position[coverage]
-            stacks.coverages[counts[1]].last = position[coverage + 1]
-            counts[1] += 1
+            settled = counts[COVERAGES]
+            stacks.coverages[settled] = buffer.coverages[first_coverage + coverage]
+            stacks.coverages[settled].first = position[coverage]
+            stacks.coverages[settled].last = position[coverage + 1]
+            counts[COVERAGES] = settled + 1
     number = np.empty(last - first, dtype=np.int32)
     order = np.argsort(-buffer.groups["best"][first:last], kind="mergesort")
     for i in range(len(order)):
@@ -136,20 +157,24 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending:
         for m in range(buffer.states.shape[1]):
             stacks.states[row, m] = buffer.states[first + order[i], m]
         write_history(stacks.history, row, way.tail, options, way.option)
-    counts[0] += last - first
+    counts[GROUPS] += last - first
     return number
 
 
 @leaf
-def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: np.ndarray, arc: int) -> int:
-    """Write the current sentence's candidates, or only the best of each group, as arcs from ``arc`` on."""
+def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, stacks: Stacks) -> None:
+    """Append the current sentence's candidates, or only the best of each group, as arcs.
+
+    number: int32, the hypothesis of each group.
+    """
+    arc = stacks.counts[CANDIDATES]
     for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
         group = buffer.candidates[candidate].head
         if keep_arcs or buffer.groups[group].champion == candidate:
-            arcs[arc] = buffer.candidates[candidate]
-            arcs[arc].head = number[group - buffer.counts[0, GROUPS]]
+            stacks.arcs[arc] = buffer.candidates[candidate]
+            stacks.arcs[arc].head = number[group - buffer.counts[0, GROUPS]]
             arc += 1
-    return arc
+    stacks.counts[CANDIDATES] = arc
 
 
 @kernel
@@ -174,13 +199,15 @@ def claim_complete(lengths: np.ndarray, stacks: Stacks) -> None:
 @kernel
 def claimed_arcs(first: int, last: int, stacks: Stacks) -> tuple[np.ndarray, np.ndarray]:
     """The arcs into marked hypotheses of the stacks ``first`` to ``last - 1``, int64 [n], and their sentences."""
-    sentences = stacks.arc_ranges.shape[1] - 1
-    most = stacks.arc_ranges[last - 1, sentences] - stacks.arc_ranges[first, 0]
-    chosen, owners = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    sentences, count = len(stacks.arc_ranges), 0
+    for size in range(first, last):
+        for sentence in range(sentences):
+            count += stacks.arc_ranges[sentence, size, 1] - stacks.arc_ranges[sentence, size, 0]
+    chosen, owners = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     count = 0
     for size in range(first, last):
         for sentence in range(sentences):
-            for arc in range(stacks.arc_ranges[size, sentence], stacks.arc_ranges[size, sentence + 1]):
+            for arc in range(stacks.arc_ranges[sentence, size, 0], stacks.arc_ranges[sentence, size, 1]):
                 if stacks.hypotheses[stacks.arcs[arc].head].pending == CLAIMED:
                     chosen[count] = arc
                     owners[count] = sentence
