@@ -16,7 +16,7 @@ from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
 from neural_smt.decoding.expansion_primitives import fill, fill_stack
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Search, Sentences, Stacks, Task, future_costs
+from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, Search, Sentences, Stacks, Task, future_costs
 from neural_smt.decoding.stack_primitives import (
     claim_complete,
     claim_parents,
@@ -142,7 +142,6 @@ def search_batch(
     """
     sentences = _batch_sentences(weighted, members)
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
-    memo["key"] = NO_KEY
     task = Task(sentences, weighted.options, weighted.models, search, memo)
     stacks = start_search(task, feature.history if feature else 0)
     buffer = new_buffer(len(weighted.models))

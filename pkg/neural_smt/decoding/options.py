@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_log
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.primitives import LOG_10, WINDOW, Options
+from neural_smt.decoding.primitives import LOG_10, TAIL, WINDOW, Options
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged, best_of_each, offsets_of
 from neural_smt.jit import kernel
@@ -85,6 +85,23 @@ def _score_alone(models: tuple[Automaton, ...], values: np.ndarray, offsets: np.
                 log10_prob, state = score_word(models[m], state, values[position])
                 scores[phrase, m] += log10_prob * LOG_10
     return scores
+
+
+@kernel
+def _find_tails(models: tuple[Automaton, ...], values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """``TAIL`` ``[words, models]`` of phrases."""
+    tails = np.empty((len(values), len(models)), TAIL)
+    for phrase in range(len(offsets) - 1):
+        for m in range(len(models)):
+            state, rest = np.int64(0), 0.0
+            for position in range(offsets[phrase], offsets[phrase + 1]):
+                log10_prob, state = score_word(models[m], state, values[position])
+                tails[position, m].state = state
+                tails[position, m].log10_prob = log10_prob
+            for position in range(offsets[phrase + 1] - 1, offsets[phrase] - 1, -1):
+                after, rest = rest, rest + tails[position, m].log10_prob
+                tails[position, m].log10_prob = after
+    return tails
 
 
 def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSentences:
@@ -188,6 +205,7 @@ def weigh(prepared: PreparedSentences, decoder: "Decoder", language: np.ndarray)
     estimate = score + prepared.language @ language
     chosen, offsets = best_of_each(estimate, prepared.phrase_offsets, decoder.settings.table_limit)
     targets = prepared.targets.take(chosen)
+    models = tuple(m.arrays for m in decoder.model.language_models)
     reordering = prepared.reordering[chosen]
     weights = vector[features.slices[REORDERING]] if REORDERING in features else np.zeros(6)
     options = Options(
@@ -201,6 +219,6 @@ def weigh(prepared: PreparedSentences, decoder: "Decoder", language: np.ndarray)
         target_number=prepared.target_numbers[chosen],
         word_offsets=targets.offsets,
         words=targets.values,
+        tails=_find_tails(models, targets.values, targets.offsets),
     )
-    models = tuple(m.arrays for m in decoder.model.language_models)
     return WeightedSentences(prepared, options, chosen, features, vector, models, decoder.column)

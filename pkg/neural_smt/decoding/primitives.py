@@ -21,6 +21,12 @@ WINDOW = 63
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
 
+TAIL = np.dtype([("state", np.int32), ("log10_prob", np.float64)], align=True)
+"""A target word where its phrase stands alone. state: of a language model after it; log10_prob: of the words after it.
+Once a model is in this state, whatever was before the phrase, they tell how it goes on.
+"""
+
+
 class Options(NamedTuple):
     """Translation options by source phrase, best first; O options in all.
 
@@ -28,7 +34,7 @@ class Options(NamedTuple):
     scores; estimate: float64 [O], with the language models' score of the target on its own; backward, forward:
     float64 [O, 3], weighted reordering scores by orientation with respect to the previous and the next phrase;
     forward_class: int32 [O], equal where the three forward scores are; target_number: int32 [O], equal for equal
-    targets; word_offsets: int64 [O + 1] and words: int32, the target words.
+    targets; word_offsets: int64 [O + 1] and words: int32, the target words; tails: ``TAIL`` [words, models], of each.
     """
 
     offsets: np.ndarray
@@ -41,6 +47,7 @@ class Options(NamedTuple):
     target_number: np.ndarray
     word_offsets: np.ndarray
     words: np.ndarray
+    tails: np.ndarray
 
     @property
     def targets(self) -> Ragged:
@@ -145,10 +152,8 @@ class Stacks(NamedTuple):
 MEMO = np.dtype([("key", np.uint64), ("score", np.float32), ("next_state", np.int32)])
 """One remembered language model score of (model, state, target phrase): natural log, weightless."""
 
-MEMO_SLOTS = 1 << 16
-
-NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""The key of a memo slot that holds nothing."""
+MEMO_SLOTS = 1 << 13
+"""Few enough to stay in a processor's second cache. The key of a slot that holds nothing is 0."""
 
 
 @leaf
@@ -226,17 +231,20 @@ def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) 
     return total
 
 
-@leaf
-def score_words(model: Automaton, state: int, options: Options, option: int) -> tuple[float, int]:
-    """Log10 probability of an option's words after a state of a language model, and the state after them."""
-    total, following = 0.0, np.int64(state)
-    for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
+@leaf(forceinline=True)
+def score_words(model: Automaton, m: int, state: int, options: Options, option: int) -> tuple[float, int]:
+    """Log10 probability of an option's words after a state of language model ``m``, and the state after them."""
+    total, following, last = 0.0, np.int64(state), options.word_offsets[option + 1]
+    for position in range(options.word_offsets[option], last):
         log10_prob, following = score_word(model, following, options.words[position])
         total += log10_prob
+        tail = options.tails[position, m]
+        if following == tail.state:
+            return total + tail.log10_prob, np.int64(options.tails[last - 1, m].state)
     return total, following
 
 
-@leaf
+@leaf(forceinline=True)  # a call would pass each field of each array of the task
 def score_phrase(
     task: Task, states: np.ndarray, option: int, final: bool, next_states: np.ndarray
 ) -> tuple[float, float]:
@@ -249,12 +257,12 @@ def score_phrase(
     total, fallback, closing = 0.0, 0.0, 0.0
     for m in range(len(task.models)):
         state = states[m]
-        key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option])
-        slot = mix(key + np.uint64(m)) & np.uint64(MEMO_SLOTS - 1)
+        key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option] + 1)
+        slot = mix(key + np.uint64(m)) & np.uint64(memo.shape[1] - 1)
         if memo[m, slot].key == key:
             next_states[m] = memo[m, slot].next_state
         else:
-            log10_prob, following = score_words(task.models[m], state, options, option)
+            log10_prob, following = score_words(task.models[m], m, state, options, option)
             memo[m, slot].key = key
             memo[m, slot].score = log10_prob * LOG_10
             memo[m, slot].next_state = following

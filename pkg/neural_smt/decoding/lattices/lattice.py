@@ -215,7 +215,7 @@ def _score_arcs(
     scores = np.zeros((len(chosen), len(models)), dtype=np.float32)
     for i in range(len(chosen)):
         for m in range(len(models)):
-            total, state = score_words(models[m], states[i, m], options, chosen[i])
+            total, state = score_words(models[m], m, states[i, m], options, chosen[i])
             if final[i]:
                 total += score_word(models[m], state, EOS)[0]
             scores[i, m] = total * LOG_10
