@@ -163,7 +163,7 @@ def keeps_arcs(search: Search, final: bool) -> bool:
     return search.keep_arcs or (final and search.margin > 1)
 
 
-@leaf
+@leaf(forceinline=True)  # see score_phrase
 def add(
     parent: int, option: int, span: np.void, coverage: int, score: float, extra: float, states: np.ndarray, final: bool,
     task: Task, stacks: Stacks, buffer: Buffer,

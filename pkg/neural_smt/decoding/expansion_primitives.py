@@ -291,7 +291,7 @@ def _explore(cubes: Cubes, pop_limit: int, final: bool, task: Task, stacks: Stac
                 _score_cell(np.int64(cell.cube), row, column, cubes, final, task, stacks)
 
 
-@leaf
+@leaf(forceinline=True)  # see score_phrase
 def _score_cell(number: int, row: int, column: int, cubes: Cubes, final: bool, task: Task, stacks: Stacks) -> None:
     """Score a cell of the cube ``number`` and let it wait for its turn, unless it was scored before."""
     cube, options = cubes.cubes[number], task.options

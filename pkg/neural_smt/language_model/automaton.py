@@ -21,7 +21,17 @@ from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import differ
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.language_model.primitives import ARC, EMPTY, Automaton, CodedArcs, arc_key, find_arc, find_coded_arc
+from neural_smt.language_model.primitives import (
+    ARC,
+    CONTEXT,
+    EMPTY,
+    Automaton,
+    CodedArcs,
+    arc_key,
+    find_arc,
+    find_coded_arc,
+    follower_bit,
+)
 from neural_smt.vocabulary import BOS, UNK
 
 MISSING_UNKNOWN = -100.0
@@ -75,7 +85,7 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise
     first = np.cumsum([1, *(len(table) for table in contexts)])
     weights = [np.zeros(1, np.float32), *(table.backoff for table in contexts)]
     backoff = np.concatenate(weights[:2] if quantise else weights)
-    coded = _encoded(longer, len(backoff)) if quantise else no_codes()
+    coded = _encoded(longer, backoff) if quantise else no_codes()
     slots = 1 << max(1, int(np.ceil(np.log2((sum(len(table) for table in longer) + 1) / LOAD))))
     arcs = np.zeros(0 if quantise else slots, dtype=ARC)
     arcs["key"] = EMPTY
@@ -92,6 +102,7 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise
     state = _minimise(suffix, matters)
     arcs["next_state"] = state[arcs["next_state"]]
     coded.highest_state[:] = state[coded.highest_state]
+    coded = coded._replace(suffix=state[suffix]) if quantise else coded
     known = np.where(node_of < 0, UNK, np.arange(len(node_of))).astype(np.int32)
     known[BOS] = UNK
     unigram_log10 = np.zeros(len(node_of), dtype=np.float32)
@@ -101,11 +112,24 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise
         lexicon=known,
         unigram_log10=unigram_log10[known],
         unigram_state=state[node_of[known]],
-        backoff=backoff,
-        suffix=state[suffix],
+        contexts=_contexts(backoff, state[suffix], arcs) if not quantise else np.zeros(0, CONTEXT),
         begin=state[node_of[BOS]] if node_of[BOS] >= 0 else np.int32(0),
         coded=coded,
     )
+
+
+@kernel
+def _contexts(backoff: np.ndarray, suffix: np.ndarray, arcs: np.ndarray) -> np.ndarray:
+    """``CONTEXT`` [states] of an exact model."""
+    contexts = np.zeros(len(suffix), CONTEXT)
+    for state in range(len(suffix)):
+        contexts[state].backoff = backoff[state]
+        contexts[state].suffix = suffix[state]
+    for slot in range(len(arcs)):
+        if arcs[slot].key != EMPTY:
+            state, word = arcs[slot].key >> np.uint64(32), arcs[slot].key & np.uint64(0xFFFFFFFF)
+            contexts[state].followers |= follower_bit(np.int64(word))
+    return contexts
 
 
 def _unigram_nodes(unigrams: NgramTable, vocabulary_size: int) -> np.ndarray:
@@ -130,13 +154,14 @@ def _sorted(table: NgramTable) -> NgramTable:
 
 def no_codes() -> CodedArcs:
     """What stands for the coded arcs in an exact model: empty arrays."""
-    kinds = (np.int32, np.uint32, np.uint8, np.uint8, np.int32, np.int64)
+    kinds = (np.int32, np.uint32, np.int32, np.float32, np.uint8, np.uint8, np.int32, np.int64)
     centres = np.zeros((2, 0, 0), dtype=np.float32)
     return CodedArcs(*(np.zeros(0, dtype=kind) for kind in kinds), *centres)
 
 
-def _encoded(longer: Sequence[NgramTable], unigrams: int) -> CodedArcs:
-    """Arcs with the codes of their scores, still to be linked. unigrams: nodes of the unigrams and the empty n-gram."""
+def _encoded(longer: Sequence[NgramTable], unigram_backoff: np.ndarray) -> CodedArcs:
+    """Arcs with the codes of their scores, still to be linked. unigram_backoff: float32, of the empty n-gram too."""
+    unigrams = len(unigram_backoff)
     starts = np.cumsum([0, *(len(table) for table in longer)])
     arcs, inner = int(starts[-1]), int(starts[max(len(longer) - 1, 0)])  # inner: those below the highest order
     if arcs + unigrams > _LARGEST:
@@ -145,6 +170,8 @@ def _encoded(longer: Sequence[NgramTable], unigrams: int) -> CodedArcs:
     coded = CodedArcs(
         words=np.empty(arcs, dtype=np.int32),
         first=np.zeros(unigrams + inner + 1, dtype=np.uint32),
+        suffix=np.zeros(0, dtype=np.int32),
+        unigram_backoff=unigram_backoff,
         prob_codes=np.empty(arcs, dtype=np.uint8),
         backoff_codes=np.empty(inner, dtype=np.uint8),
         highest_state=np.empty(arcs - inner, dtype=np.int32),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log10
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from neural_smt.language_model.counting import blocks
 from neural_smt.language_model.ngrams import BLOCK, NgramTable
 from neural_smt.language_model.primitives import (
     ARC,
+    CONTEXT,
     EMPTY,
     Automaton,
     CodedArcs,
@@ -26,52 +27,71 @@ from neural_smt.language_model.primitives import (
     log10_backoff,
     score_sentences,
     score_word,
+    shorter_state,
 )
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 
-class _Exact(NamedTuple):
-    """The arrays of an ``Automaton`` in a file; arcs: ``ARC`` as two integers."""
+@dataclass(frozen=True)
+class _Unigrams:
+    """What an ``Automaton`` of either kind has in a file."""
 
-    arcs: Annotated[np.ndarray, "uint64 [slots, 2]"]
     lexicon: Annotated[np.ndarray, "int32 [words] < words"]
     unigram_log10: Annotated[np.ndarray, "float32 [words] any"]
     unigram_state: Annotated[np.ndarray, "int32 [words] < states"]
-    backoff: Annotated[np.ndarray, "float32 [weights] any"]
-    suffix: Annotated[np.ndarray, "int32 [states] < states"]
+
+
+@dataclass(frozen=True)
+class _Exact(_Unigrams):
+    """An exact one; arcs, contexts: ``ARC`` and ``CONTEXT`` as two integers each."""
+
+    arcs: Annotated[np.ndarray, "uint64 [slots, 2]"]
+    contexts: Annotated[np.ndarray, "uint64 [states, 2]"]
 
     def fault(self) -> str | None:
         """What would lead queries astray, or in a circle."""
-        slots, arcs, empty = len(self.arcs), self.arcs.view(ARC)[:, 0], 0
+        slots, arcs, contexts, empty = len(self.arcs), _records(self.arcs, ARC), _records(self.contexts, CONTEXT), 0
         for start, stop in blocks(slots, BLOCK):
             filled = arcs["key"][start:stop] != EMPTY
             states = arcs["next_state"][start:stop][filled]
             empty += stop - start - len(states)
-            if len(states) and not 0 <= states.min() <= states.max() < len(self.suffix):
+            if len(states) and not 0 <= states.min() <= states.max() < len(contexts):
                 return "an arc leads nowhere"
-        if slots and (slots & (slots - 1) or not empty):
+        if slots & (slots - 1) or not empty:
             return "its arcs are no hash table"
-        for start, stop in blocks(len(self.suffix), BLOCK):
-            if (self.suffix[start:stop] >= np.maximum(np.arange(start, stop), 1)).any():
-                return "backing off does not end"
-        return None
+        return _endless(contexts["suffix"])
 
 
-class _Quantised(NamedTuple):
-    """Those of a quantised model."""
+@dataclass(frozen=True)
+class _Quantised(_Unigrams):
+    """A quantised one."""
 
-    exact: _Exact
     coded: CodedArcs
 
     def fault(self) -> str | None:
         """What would lead queries astray, or in a circle."""
-        coded, exact = self.coded, self.exact
-        inner = len(coded.backoff_codes)
+        coded, inner = self.coded, len(self.coded.backoff_codes)
         if len(coded.order_starts) > len(coded.prob_centres) + 1 or inner + len(coded.highest_state) != len(
             coded.words
         ):
             return "its arcs are not of its orders"
-        return exact.fault() if inner + len(exact.backoff) == len(exact.suffix) else "it has no weight of a state"
+        if inner + len(coded.unigram_backoff) != len(coded.suffix):
+            return "it has no weight of a state"
+        return _endless(coded.suffix)
+
+
+def _records(pairs: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Pairs of integers (uint64 ``[n, 2]``) as records of 16 bytes (``[n]``)."""
+    return pairs.view(kind)[:, 0]
+
+
+def _endless(suffix: np.ndarray) -> str | None:
+    """What is wrong with the states that backing off leads to (int32 ``[states]``)."""
+    for start, stop in blocks(len(suffix), BLOCK):
+        part = suffix[start:stop]
+        if (part < 0).any() or (part >= np.maximum(np.arange(start, stop), 1)).any():
+            return "backing off does not end"
+    return None
 
 
 @dataclass(frozen=True)
@@ -101,8 +121,9 @@ class NgramModel:
     def finite(self) -> bool:
         """Whether all scores are finite numbers; looks at all of them once."""
         arrays, coded = self.arrays, self.arrays.coded
-        scores = arrays.arcs["log10_prob"], arrays.unigram_log10, arrays.backoff
-        return all(np.isfinite(values).all() for values in (*scores, coded.prob_centres, coded.backoff_centres))
+        exact = arrays.arcs["log10_prob"], arrays.contexts["backoff"], arrays.unigram_log10
+        scores = *exact, coded.unigram_backoff, coded.prob_centres, coded.backoff_centres
+        return all(np.isfinite(values).all() for values in scores)
 
     @property
     def quantised(self) -> bool:
@@ -122,10 +143,13 @@ class NgramModel:
         """Write a folder of arrays, and what else is known of the model."""
         meta = {"order": self.order, "ngrams": self.ngrams, "begin": self.begin_state}
         meta["vocabulary"] = self.vocabulary_digest
-        arcs, *others = (getattr(self.arrays, name) for name in _Exact._fields)
-        exact = _Exact(arcs.view(np.uint64).reshape(-1, 2), *others)
-        meta |= {"quantise": BITS} if self.quantised else {}
-        write_record(folder, _Quantised(exact, self.arrays.coded) if self.quantised else exact, meta)
+        arrays = self.arrays
+        unigrams = arrays.lexicon, arrays.unigram_log10, arrays.unigram_state
+        if self.quantised:
+            write_record(folder, _Quantised(*unigrams, arrays.coded), meta | {"quantise": BITS})
+        else:
+            pairs = (records.view(np.uint64).reshape(-1, 2) for records in (arrays.arcs, arrays.contexts))
+            write_record(folder, _Exact(*unigrams, *pairs), meta)
 
     @classmethod
     def load(cls, folder: Path, vocabulary: Vocabulary | None = None, mapped: bool = True) -> "NgramModel":
@@ -138,15 +162,17 @@ class NgramModel:
         meta, sizes = arrays.meta, {} if vocabulary is None else {"words": len(vocabulary)}
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
-        coded = no_codes()
+        found: _Exact | _Quantised
         if "quantise" in meta:
-            exact, coded = record_of(_Quantised, arrays, **sizes)
+            found = record_of(_Quantised, arrays, **sizes)
+            arcs, contexts, coded = np.zeros(0, ARC), np.zeros(0, CONTEXT), found.coded
         else:
-            exact = record_of(_Exact, arrays, **sizes)
-        if not 0 <= meta["begin"] < len(exact.suffix):
+            found = record_of(_Exact, arrays, **sizes)
+            arcs, contexts, coded = _records(found.arcs, ARC), _records(found.contexts, CONTEXT), no_codes()
+        if not 0 <= meta["begin"] < max(len(contexts), len(coded.suffix)):
             raise arrays.damaged("it begins in no state")
-        exact = exact._replace(arcs=exact.arcs.view(ARC)[:, 0])
-        automaton = _read_only(Automaton(*exact, begin=np.int32(meta["begin"]), coded=coded))
+        unigrams = found.lexicon, found.unigram_log10, found.unigram_state
+        automaton = _read_only(Automaton(arcs, *unigrams, contexts, np.int32(meta["begin"]), coded))
         return cls(automaton, meta["order"], tuple(meta["ngrams"]), meta["vocabulary"])
 
     def score_word(self, state: int, word: int) -> tuple[float, int]:
@@ -160,7 +186,8 @@ class NgramModel:
 
 def _read_only(automaton: Automaton) -> Automaton:
     """The kernels are compiled once, for plain read-only arrays, whether mapped or not."""
-    for array in (*(getattr(automaton, name) for name in _Exact._fields), *automaton.coded):
+    *arrays, _, coded = automaton
+    for array in (*arrays, *coded):
         array.flags.writeable = False
     return automaton
 
@@ -217,7 +244,7 @@ def _score_words(model: Automaton, states: np.ndarray, words: np.ndarray) -> np.
 @kernel
 def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
     """counts: float64 [words], how often each word that the model knows is counted."""
-    states = len(model.suffix)
+    states = max(len(model.contexts), len(model.coded.suffix))
     inside, shared = np.zeros(states), np.zeros(states)
     coded = model.coded
     for state in range(1, len(coded.first) - 1):
@@ -225,7 +252,7 @@ def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
             word = np.int64(coded.words[arc])
             if counts[word] > 0:
                 inside[state] += counts[word] * 10.0 ** coded_log10_prob(coded, arc)
-                shared[state] += counts[word] * 10.0 ** score_word(model, np.int64(model.suffix[state]), word)[0]
+                shared[state] += counts[word] * 10.0 ** score_word(model, shorter_state(model, state), word)[0]
     for slot in range(len(model.arcs)):
         key = model.arcs[slot].key
         if key == EMPTY:
@@ -233,12 +260,14 @@ def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
         state, word = np.int64(key >> np.uint64(32)), np.int64(key & np.uint64(0xFFFFFFFF))
         if counts[word] > 0:
             inside[state] += counts[word] * 10.0 ** model.arcs[slot].log10_prob
-            shared[state] += counts[word] * 10.0 ** score_word(model, np.int64(model.suffix[state]), word)[0]
+            shared[state] += counts[word] * 10.0 ** score_word(model, shorter_state(model, state), word)[0]
     mass = np.zeros(states)
     for word in range(len(counts)):
         mass[0] += counts[word] * 10.0 ** model.unigram_log10[word]
     for state in range(1, states):  # a suffix has a smaller number than the state
-        mass[state] = inside[state] + 10.0 ** log10_backoff(model, state) * (mass[model.suffix[state]] - shared[state])
+        mass[state] = inside[state] + 10.0 ** log10_backoff(model, state) * (
+            mass[shorter_state(model, state)] - shared[state]
+        )
     return mass
 
 

@@ -10,6 +10,12 @@ from neural_smt.vocabulary import EOS, UNK
 ARC = np.dtype([("key", np.uint64), ("log10_prob", np.float32), ("next_state", np.int32)])
 """One slot of the hash table, 16 bytes so that a query touches one cache line."""
 
+CONTEXT = np.dtype([("followers", np.uint64), ("backoff", np.float32), ("suffix", np.int32)])
+"""What a query needs of a state, 16 bytes. followers: bit i is set where a word of number i modulo 64 follows in an
+n-gram, so most words that do not follow need no look into the hash table; backoff: log10 of the back-off weight;
+suffix: the state that backing off leads to.
+"""
+
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The key of a slot that holds nothing."""
 
@@ -19,7 +25,8 @@ class CodedArcs(NamedTuple):
 
     N-grams are numbered in sorted order, order 2 first: that is the number of an arc, and below the highest order an
     arc leads to the state of its n-gram, whose number is the arc's and that of states before.
-    first: a state's first arc; backoff_codes: of the states after the unigrams, 0 for a weight of log10 0 alone.
+    first: a state's first arc; suffix: the state that backing off leads to; unigram_backoff: log10 of the back-off
+    weights of the states up to the unigrams; backoff_codes: of those after these, 0 for a weight of log10 0 alone.
     highest_state: where the arcs of the highest order lead.
     order_starts: [orders], the first arc of order 2, 3, ..., and the number of arcs.
     prob_centres, backoff_centres: [orders - 1, 256], log10 that a code stands for, by order (2, 3, ...).
@@ -27,6 +34,8 @@ class CodedArcs(NamedTuple):
 
     words: Annotated[np.ndarray, "int32 [arcs] < words"]
     first: Annotated[np.ndarray, "uint32 [states+1] to arcs"]
+    suffix: Annotated[np.ndarray, "int32 [states] < states"]
+    unigram_backoff: Annotated[np.ndarray, "float32 [weights] any"]
     prob_codes: Annotated[np.ndarray, "uint8 [arcs]"]
     backoff_codes: Annotated[np.ndarray, "uint8 [inner]"]
     highest_state: Annotated[np.ndarray, "int32 [highest] < states"]
@@ -42,18 +51,17 @@ class Automaton(NamedTuple):
         An arc is an n-gram of order 2 or more; ``next_state`` is the longest suffix of it that matters as a context.
     lexicon: int32 [words], the word itself, or ``UNK`` when the model does not know it.
     unigram_log10: float32 [words]; unigram_state: int32 [words]: the arcs of the empty context.
-    backoff: float32 [states], log10 of the back-off weight; suffix: int32 [states], where backing off leads.
+    contexts: ``CONTEXT`` [states].
     begin: int32, the state after ``<s>``.
-    coded: the arcs of a quantised model; then ``arcs`` has no slot, and ``backoff`` ends after the unigrams. All its
-        arrays are empty in an exact model.
+    coded: the arcs and states of a quantised model, where ``arcs`` and ``contexts`` are empty. All its arrays are empty
+        in an exact model.
     """
 
     arcs: np.ndarray
     lexicon: np.ndarray
     unigram_log10: np.ndarray
     unigram_state: np.ndarray
-    backoff: np.ndarray
-    suffix: np.ndarray
+    contexts: np.ndarray
     begin: np.int32
     coded: CodedArcs
 
@@ -62,6 +70,12 @@ class Automaton(NamedTuple):
 def arc_key(state: int, word: int) -> np.uint64:
     """The hash key of ``word`` after ``state``."""
     return (np.uint64(state) << np.uint64(32)) | np.uint64(word)
+
+
+@leaf
+def follower_bit(word: int) -> np.uint64:
+    """The bit of a word in ``CONTEXT.followers``."""
+    return np.uint64(1) << np.uint64(word & 63)
 
 
 @leaf
@@ -107,26 +121,36 @@ def coded_log10_prob(coded: CodedArcs, arc: int) -> float:
 @leaf
 def log10_backoff(model: Automaton, state: int) -> float:
     """log10 of the back-off weight of a state."""
-    arc = state - len(model.backoff)  # the one that leads to the state, in a quantised model
+    if len(model.contexts) > 0:
+        return np.float64(model.contexts[state].backoff)
+    coded = model.coded
+    arc = state - len(coded.unigram_backoff)  # the one that leads to the state
     if arc < 0:
-        return np.float64(model.backoff[state])
+        return np.float64(coded.unigram_backoff[state])
     order = 0
-    while arc >= model.coded.order_starts[order + 1]:
+    while arc >= coded.order_starts[order + 1]:
         order += 1
-    return np.float64(model.coded.backoff_centres[order, model.coded.backoff_codes[arc]])
+    return np.float64(coded.backoff_centres[order, coded.backoff_codes[arc]])
 
 
 @leaf
-def coded_next_state(model: Automaton, arc: int) -> int:
+def shorter_state(model: Automaton, state: int) -> int:
+    """The state that backing off leads to, which has a smaller number."""
+    if len(model.contexts) > 0:
+        return np.int64(model.contexts[state].suffix)
+    return np.int64(model.coded.suffix[state])
+
+
+@leaf
+def _coded_next_state(coded: CodedArcs, arc: int) -> int:
     """The state that an arc leads to: the longest suffix of its n-gram that matters as a context."""
-    coded = model.coded
     highest = len(coded.words) - len(coded.highest_state)
     if arc >= highest:
         return np.int64(coded.highest_state[arc - highest])
-    state = np.int64(arc + len(model.backoff))
+    state = np.int64(arc + len(coded.unigram_backoff))
     if coded.first[state + 1] > coded.first[state] or coded.backoff_codes[arc] != 0:
         return state
-    return np.int64(model.suffix[state])
+    return np.int64(coded.suffix[state])
 
 
 @leaf
@@ -135,9 +159,9 @@ def _score_coded(model: Automaton, state: int, word: int) -> tuple[float, int]:
     while state != 0:
         arc = find_coded_arc(model.coded, state, word)
         if arc >= 0:
-            return log10_prob + coded_log10_prob(model.coded, arc), coded_next_state(model, arc)
+            return log10_prob + coded_log10_prob(model.coded, arc), _coded_next_state(model.coded, arc)
         log10_prob += log10_backoff(model, state)
-        state = np.int64(model.suffix[state])
+        state = np.int64(model.coded.suffix[state])
     return log10_prob + model.unigram_log10[word], np.int64(model.unigram_state[word])
 
 
@@ -149,7 +173,7 @@ def known_word(model: Automaton, word: int) -> int:
     return np.int64(model.lexicon[word])
 
 
-@leaf
+@leaf(forceinline=True)  # a call would pass each field of each array of the model
 def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
     """log10 p(word | state) and the next state; a word the model does not know is scored as ``<unk>``."""
     word = known_word(model, word)
@@ -158,11 +182,13 @@ def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
     if len(model.arcs) == 0:
         return _score_coded(model, state, word)
     while state != 0:
-        slot = find_arc(model.arcs, state, word)
-        if slot >= 0:
-            return log10_prob + model.arcs[slot].log10_prob, np.int64(model.arcs[slot].next_state)
-        log10_prob += model.backoff[state]
-        state = np.int64(model.suffix[state])
+        context = model.contexts[state]
+        if context.followers & follower_bit(word):
+            slot = find_arc(model.arcs, state, word)
+            if slot >= 0:
+                return log10_prob + model.arcs[slot].log10_prob, np.int64(model.arcs[slot].next_state)
+        log10_prob += context.backoff
+        state = np.int64(context.suffix)
     return log10_prob + model.unigram_log10[word], np.int64(model.unigram_state[word])
 
 
