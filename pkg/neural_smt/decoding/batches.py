@@ -150,7 +150,8 @@ def search_batch(
             stacks = search_sentences(task, stacks, buffer, pop_limit)
     else:
         stacks = _search_with_feature(_FeatureInBatch(feature, weighted, members), task, stacks, buffer, pop_limit)
-    return Lattice.build(weighted, members, sentences.lengths, stacks)
+    with uninterrupted():
+        return Lattice.build(weighted, members, sentences.lengths, stacks)
 
 
 @kernel
