@@ -2,18 +2,23 @@
 
 import logging
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines
+from neural_smt.io.streams import stream_lines
 from neural_smt.io.tables import write_rows
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
 log = logging.getLogger(__name__)
 
 SIDES = ("source", "target")
+
+
+READ_TOGETHER = 1 << 16
+"""Lines whose words are looked up at a time."""
 
 
 def most_frequent(vocabulary: Vocabulary, size: int) -> Vocabulary:
@@ -59,15 +64,15 @@ def build_shortlists(
     rows = []
     outputs = (source_output, target_output)
     for index, (side, text, output) in enumerate(zip(SIDES, (source_text, target_text), outputs, strict=True)):
-        lines = read_lines(text)
-        shortlist = most_frequent(Vocabulary.from_sentences(lines), size)
+        shortlist = most_frequent(Vocabulary.from_sentences(stream_lines(text)), size)
         if len(shortlist) == len(RESERVED):
             raise UserError(f"{text}: no words to make a shortlist of; check the corpus stage")
         shortlist.save(output)
         for name, texts in coverage.items():
-            # The training text is usually one of the sets: no need to read it twice.
-            ids = shortlist.encode(lines if texts[index] == str(text) else read_lines(Path(texts[index]))).values
-            total, covered = len(ids), np.count_nonzero(ids != UNK)
+            lines, total, covered = stream_lines(Path(texts[index])), 0, 0
+            while len(piece := shortlist.encode(islice(lines, READ_TOGETHER))):
+                total += len(piece.values)
+                covered += np.count_nonzero(piece.values != UNK)
             rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))
             log.info("%s, %s side: %d of %d running words in the shortlist", name, side, covered, total)
     write_rows(table, ("set", "side", "running_words", "covered", "fraction"), rows)
