@@ -72,7 +72,7 @@ def build_shortlists(
             lines, total, covered = stream_lines(Path(texts[index])), 0, 0
             while len(piece := shortlist.encode(islice(lines, READ_TOGETHER))):
                 total += len(piece.values)
-                covered += np.count_nonzero(piece.values != UNK)
+                covered += int(np.count_nonzero(piece.values != UNK))
             rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))
             log.info("%s, %s side: %d of %d running words in the shortlist", name, side, covered, total)
     write_rows(table, ("set", "side", "running_words", "covered", "fraction"), rows)
