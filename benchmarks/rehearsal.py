@@ -3,7 +3,7 @@
     python benchmarks/rehearsal.py 250000 500000 1000000 [--cores 2] [--shards 4 4 16]
 
 Runs what is missing (each size is an experiment of its own, which goes on where it was), then prints tables for
-docs/clusters.md and draws results/rehearsal.png. CPU seconds and memory (of a process
+docs/clusters.md and draws results/rehearsal.png, as a report does. CPU seconds and memory (of a process
 itself, without pages of mapped files) are those that jobs tell at the end of their logs.
 """
 
@@ -15,16 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
-from scipy.stats import linregress
 
+from neural_smt.io.tables import read_frame
 from neural_smt.planning.calibration import Run, count_iterations, fit_lines, merge_lines, observe
 from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
 from neural_smt.planning.sizes import disk_use, measure_sizes
-from neural_smt.report.costs import read_jobs
+from neural_smt.report.costs import read_jobs, write_scaling_table
 
 REPOSITORY = Path(__file__).parents[1]
 EXPERIMENT = "experiments/rehearsal.yaml"
@@ -70,11 +68,6 @@ def fit_memory(sizes: list[Settings]) -> None:
     replace(known, lines=merge_lines(known.lines, memory)).save(rates)
 
 
-def measured(pairs: int) -> pd.DataFrame:
-    """A row for each job of a size: stage, rule, CPU seconds, MB of its own."""
-    return read_jobs((results_of(pairs) / "benchmarks").rglob("*.tsv")).assign(millions=pairs / 1e6)
-
-
 def main() -> None:
     """Run, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -89,30 +82,16 @@ def main() -> None:
         run(settings, given.cores)
     if given.fit:
         fit_memory(sizes)
-    jobs = pd.concat([measured(pairs) for pairs in given.pairs], ignore_index=True)
-    groups = jobs.groupby("millions")
-    table = pd.DataFrame({"CPU minutes": groups["cpu_seconds"].sum() / 60, "jobs": groups.size()}).reset_index()
-    table["minutes a million"] = table["CPU minutes"] / table["millions"]
-    table["largest job, MB"] = groups["memory"].max().to_numpy()
-    table["which"] = jobs.loc[groups["memory"].idxmax(), "rule"].to_numpy()
-    table["disk, GB"] = [disk_use(results_of(pairs)) / 1e9 for pairs in sorted(given.pairs)]
-    print(table.to_markdown(index=False, floatfmt=",.2f"))
-    stages = jobs.pivot_table(index="stage", columns="millions", values="cpu_seconds", aggfunc="sum") / 60
-    print(f"\nCPU minutes by stage\n\n{stages.to_markdown(floatfmt=',.2f')}")
-    memory = jobs.pivot_table(index="rule", columns="millions", values="memory", aggfunc="max")
+    benchmarks = {pairs: sorted((results_of(pairs) / "benchmarks").rglob("*.tsv")) for pairs in sorted(given.pairs)}
+    if len(benchmarks) > 1:
+        csv = REPOSITORY / "results" / "rehearsal.csv"
+        write_scaling_table(benchmarks=benchmarks, output=csv, plot=csv.with_suffix(".png"))
+        print(read_frame(csv).to_markdown(index=False))
+    print("\ndisk, GB:", {pairs: round(disk_use(results_of(pairs)) / 1e9, 2) for pairs in benchmarks})
+    jobs = pd.concat([read_jobs(files).assign(pairs=pairs) for pairs, files in benchmarks.items()])
+    memory = jobs.pivot_table(index="rule", columns="pairs", values="memory", aggfunc="max")
     memory = memory[memory.max(axis=1) > MEMORY_LIMIT / 8]
     print(f"\nlargest job of a rule, MB\n\n{memory.to_markdown(floatfmt=',.0f')}")
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    for axis, column in zip(axes, ("CPU minutes", "largest job, MB", "disk, GB"), strict=True):
-        axis.plot(table["millions"], table[column], "o")
-        if len(table) > 2:
-            line = linregress(table["millions"], table[column])
-            curved = linregress(table["millions"] * np.log(table["millions"] * 1e6), table[column])
-            axis.axline((0, line.intercept), slope=line.slope, linewidth=1)
-            said = f"{line.intercept:,.2f} + {line.slope:,.2f} a million, R2 {line.rvalue**2:.4f}"
-            print(f"\n{column}: {said} (n log n: {curved.rvalue**2:.4f})")
-        axis.set(title=column, xlabel="million pairs", ylim=(0, None))
-    figure.savefig(REPOSITORY / "results" / "rehearsal.png", dpi=120)
     over = jobs[jobs["memory"] > MEMORY_LIMIT]
     sys.exit(f"more than {MEMORY_LIMIT} MB: {', '.join(over['rule'].unique())}" if len(over) else 0)
 
