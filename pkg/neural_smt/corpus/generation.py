@@ -82,9 +82,8 @@ def generate_corpus(settings: dict[str, Any], seed: int, processes: int = 1) -> 
         for number, first in enumerate(range(0, sizes[name], BLOCK))
     ]
     work = partial(_generate, held_out=held_out, seed=seed, domains=domains)
-    for block, part in zip(
-        blocks, in_processes(work, blocks, processes if len(blocks) > processes else 1), strict=True
-    ):
+    parts = in_processes(work, blocks, processes if len(blocks) > processes else 1)
+    for block, part in zip(blocks, parts, strict=True):
         yield block.part, part
 
 

@@ -75,7 +75,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     def part(self, first: int, end: int) -> "Ragged":
-        """The lists from ``first`` up to ``end``."""
+        """The lists from ``first`` up to ``end``, or to the last one."""
         offsets = self.offsets[first : end + 1]
         return Ragged(self.values[offsets[0] : offsets[-1]], offsets - offsets[0])
 

@@ -42,8 +42,7 @@ class WordSampler:
             return None
         counts = np.zeros(words, dtype=np.int64)
         for first in range(0, len(text), PIECE):
-            part = text.part(first, min(first + PIECE, len(text)))
-            counts += np.bincount(close(part), minlength=words)
+            counts += np.bincount(close(text.part(first, first + PIECE)), minlength=words)
         return cls(counts, draws, seed)
 
     def __post_init__(self) -> None:

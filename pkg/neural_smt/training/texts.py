@@ -95,7 +95,7 @@ class NgramText:
         before = sentences.offsets + np.arange(len(sentences) + 1)
         stream = np.full(before[-1] + history * len(sentences), BOS, dtype=np.int32)
         for first in range(0, len(sentences), PIECE):
-            piece = sentences.part(first, min(first + PIECE, len(sentences)))
+            piece = sentences.part(first, first + PIECE)
             # words of the sentences before, with an end and a padding for each, and the padding of their own
             starts = before[first : first + len(piece)] + history * np.arange(first + 1, first + len(piece) + 1)
             within = np.repeat(starts - piece.offsets[:-1], piece.lengths) + np.arange(len(piece.values))

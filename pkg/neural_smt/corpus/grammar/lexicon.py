@@ -33,7 +33,7 @@ import yaml
 from neural_smt.corpus.grammar import inflection
 from neural_smt.corpus.grammar.fragments import WORDS, Pair, Words, read_table, words
 from neural_smt.corpus.grammar.inflection import DE, VerbForms
-from neural_smt.experiment.settings import Settings
+from neural_smt.experiment.settings import Settings, section_settings
 
 Item = TypeVar("Item")
 
@@ -221,11 +221,15 @@ def phrase_table(domain: str, kind: str) -> Weighted[Phrase]:
     return Weighted(zipf(tuple(Phrase(row["english"], row["french"], row["domains"]) for row in rows), domain))
 
 
+_GENERATOR = section_settings("corpus.generator", {})
+
 DOMAINS = {
-    name: Settings({k: Weighted(v) if isinstance(v, dict) else v for k, v in domain.items()} | {"name": name})
+    name: Settings({k: Weighted(v) if isinstance(v, dict) else v for k, v in domain.items()} | {"name": name}).replace(
+        invented=_GENERATOR.invented, syllables=_GENERATOR.syllables
+    )
     for name, domain in yaml.safe_load((WORDS / "domains.yaml").read_text(encoding="utf-8")).items()
 }
-"""Registers of the language, as ``words/domains.yaml`` describes them."""
+"""Registers of the language, as ``words/domains.yaml`` describes them, with surnames as the schema has them."""
 
 
 class Dice:
