@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +68,8 @@ def build_shortlists(
             raise UserError(f"{text}: no words to make a shortlist of; check the corpus stage")
         shortlist.save(output)
         for name, texts in coverage.items():
-            lines, total, covered = stream_lines(Path(texts[index])), 0, 0
-            while len(piece := shortlist.encode(islice(lines, READ_TOGETHER))):
+            total, covered = 0, 0
+            for piece in shortlist.encode_pieces(stream_lines(Path(texts[index])), READ_TOGETHER):
                 total += len(piece.values)
                 covered += int(np.count_nonzero(piece.values != UNK))
             rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))

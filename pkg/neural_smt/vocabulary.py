@@ -2,9 +2,10 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from html import unescape
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,12 @@ class Vocabulary:
             values.fromlist([index.get(token, unknown) for token in tokens])
             lengths.append(len(tokens))
         return Ragged(np.array(values, dtype=np.int32), offsets_of(lengths))
+
+    def encode_pieces(self, lines: Iterable[str], most: int) -> Iterator[Ragged]:
+        """What ``encode`` gives of ``most`` lines after the other."""
+        stream = iter(lines)
+        while len(piece := self.encode(islice(stream, most))):
+            yield piece
 
     def encode_words(self, lines: Iterable[str]) -> Ragged:
         """As ``encode``, but words spelt like a reserved entry are unknown ones: a network must meet these entries

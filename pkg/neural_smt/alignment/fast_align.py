@@ -12,10 +12,12 @@ the pieces' counts of each source word, so that memory does not grow with the te
 """
 
 import logging
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -235,7 +237,9 @@ def _find_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: floa
 
 @dataclass(frozen=True)
 class _Room:
-    """Where the arrays of pieces lie: in files of a folder, which are mapped, or (None) in memory."""
+    """Where the arrays of pieces lie: in files without names on the disk of a folder, which are mapped, or (None) in
+    memory.
+    """
 
     folder: Path | None
 
@@ -243,8 +247,11 @@ class _Room:
         """A new array."""
         if self.folder is None or not shape:
             return np.empty(shape, dtype)
-        path = next(path for path in (self.folder / str(number) for number in count()) if not path.exists())
-        return np.memmap(path, dtype, "w+", shape=(shape,)).view(np.ndarray)
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            if hasattr(os, "posix_fallocate"):
+                # a disk that is full is an error here, where it would be a crash in what writes to the array
+                os.posix_fallocate(file.fileno(), 0, shape * np.dtype(dtype).itemsize)
+            return np.memmap(file, dtype, "w+", shape=(shape,)).view(np.ndarray)
 
     def keep(self, array: np.ndarray) -> np.ndarray:
         """An array, or its copy there."""

@@ -163,13 +163,18 @@ def check_alignments(
         )
 
 
-def write_alignments(path: Path, parts: Iterable[Ragged]) -> None:
-    """Write Pharaoh alignments, part after part, one line a sentence pair, atomically (``.gz`` compressed)."""
+def write_alignments(path: Path, parts: Iterable[Ragged]) -> int:
+    """Write Pharaoh alignments, part after part, one line a sentence pair, atomically (``.gz`` compressed). Returns how
+    many links there are.
+    """
+    links = 0
     with atomic(path) as temporary, open_text(temporary, "w") as stream:
         for alignments in parts:
             out = np.empty(12 * len(alignments.values) + len(alignments), dtype=np.uint8)
             length = _format(alignments.values, alignments.offsets, out)
             stream.write(out[:length].tobytes().decode("ascii"))
+            links += len(alignments.values)
+    return links
 
 
 AlignedText = tuple[Ragged, Ragged, Ragged]
@@ -201,10 +206,10 @@ def stream_aligned(
 ) -> Iterator[AlignedText]:
     """Yield what ``read_aligned`` reads, ``most`` sentence pairs at a time."""
     count_pairs(source, target, alignment)
-    streams, before = [stream_lines(path) for path in (source, target)], 0
-    for links in stream_alignments(alignment, most):
-        texts = [words.encode(islice(lines, most)) for words, lines in zip(vocabularies, streams, strict=True)]
-        yield _checked(texts, links, (alignment, source), before)
+    sides = zip(vocabularies, (source, target), strict=True)
+    texts, before = [words.encode_pieces(stream_lines(path), most) for words, path in sides], 0
+    for links, *pieces in zip(stream_alignments(alignment, most), *texts, strict=True):
+        yield _checked(pieces, links, (alignment, source), before)
         before += len(links)
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -123,13 +123,13 @@ class _Texts:
 
     def pieces(self, vocabularies: Sequence[Vocabulary], numbers: Sequence[int]) -> Iterator[TextPiece]:
         """Word ids of two sides, in pieces of about ``CELLS`` cells."""
-        sides = [self.side(number) for number in numbers]
-        waiting: list[list[Ragged]] = []
+        sides = zip(vocabularies, map(self.side, numbers), strict=True)
+        batches = [words.encode_pieces(lines, READ_TOGETHER) for words, lines in sides]
+        waiting: list[TextPiece] = []
         cells = 0
-        for _ in range(0, self.ends[-1], READ_TOGETHER):
-            batch = [words.encode(islice(side, READ_TOGETHER)) for words, side in zip(vocabularies, sides, strict=True)]
-            waiting.append(batch)
-            cells += int(batch[0].lengths @ batch[1].lengths)
+        for source, target in zip(*batches, strict=True):
+            waiting.append((source, target))
+            cells += int(source.lengths @ target.lengths)
             if cells >= CELLS:
                 yield _joined(waiting)
                 waiting, cells = [], 0
@@ -137,7 +137,7 @@ class _Texts:
             yield _joined(waiting)
 
 
-def _joined(batches: list[list[Ragged]]) -> TextPiece:
+def _joined(batches: list[TextPiece]) -> TextPiece:
     source, target = (Ragged.concatenate(parts) for parts in zip(*batches, strict=True))
     return source, target
 
@@ -193,7 +193,8 @@ def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -
     lines = count_lines(forward), count_lines(backward)
     check_as_long(forward, backward, *lines, "align both directions of the same text")
     parts = zip(*(stream_alignments(path, READ_TOGETHER) for path in (forward, backward)), strict=True)
-    write_alignments(output, (symmetrise_alignments(first, second, heuristic) for first, second in parts))
+    links = write_alignments(output, (symmetrise_alignments(first, second, heuristic) for first, second in parts))
+    log.info("%s: %d links", heuristic, links)
 
 
 def build_lexical_tables(
