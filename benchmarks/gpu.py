@@ -1,11 +1,11 @@
 """Every kind of network on a GPU at the papers' sizes: updates, scores of phrase pairs, searches, in ten minutes.
 
 What is measured stands in ``benchmarks/gpu.yaml``: with kernels for Triton, in bfloat16, at minibatches of once, four
-and sixteen times the paper's; without kernels, and in float32, at the smallest and the largest; and updates at four
-times the paper's in two and four processes, where there are as many GPUs. Each is a row that is printed once it is
-known, as is one for which memory or time ran out. Writes into build/gpu: table.md, the rows in Markdown; rows.json, the
-same with all digits; throughputs.json, the rates in benchmarks/throughputs.json with those of this GPU, which
-``neural-smt plan --throughputs`` reads.
+and sixteen times the paper's; updates that are captured as CUDA graphs at the same; without kernels, and in float32, at
+the smallest and the largest; and updates at four times the paper's in two and four processes, where there are as many
+GPUs. Each is a row that is printed once it is known, as is one for which memory or time ran out. Writes into build/gpu:
+table.md, the rows in Markdown; rows.json, the same with all digits; throughputs.json, the rates in
+benchmarks/throughputs.json with those of this GPU, which ``neural-smt plan --throughputs`` reads.
 """
 
 import argparse
@@ -45,6 +45,7 @@ COLUMNS = {
     "batch": "minibatch",
     "precision": "precision",
     "kernels": "Triton",
+    "graphs": "graphs",
     "processes": "processes",
     "milliseconds": "ms",
     "examples_per_second": "a second",
@@ -64,6 +65,7 @@ class Variant(NamedTuple):
     factor: int
     precision: str = "bf16"
     kernels: bool = True
+    graphs: bool = False
     processes: int = 1
 
 
@@ -71,6 +73,7 @@ def variants(factors: Sequence[int]) -> Iterator[Variant]:
     """All, what matters most first."""
     ends = sorted({factors[0], factors[-1]})
     yield from (Variant(factor) for factor in factors)
+    yield from (Variant(factor, graphs=True) for factor in factors)
     yield from (Variant(factor, "fp32") for factor in ends)
     yield from (Variant(factor, kernels=False) for factor in ends)
     yield from (Variant(factors[len(factors) // 2], processes=count) for count in (2, 4))
@@ -106,11 +109,12 @@ def figures(table: Path, name: str, variant: Variant, seconds: float, output: Pa
 def markdown(rows: pd.DataFrame) -> list[str]:
     """The lines of a table."""
     shown = rows.reindex(columns=list(COLUMNS))
-    shown["kernels"] = shown["kernels"].map({True: "yes", False: "no"})
+    for column in ("kernels", "graphs"):
+        shown[column] = shown[column].map({True: "yes", False: "no"})
     for column, digits in DIGITS.items():
         shown[column] = shown[column].map(digits.format, na_action="ignore")
     shown = shown.astype(object).where(shown.notna(), "").rename(columns=COLUMNS)
-    sides = ["left", "right", "left", "left", *["right"] * 6, "left"]
+    sides = ["left", "right", "left", "left", "left", *["right"] * 6, "left"]
     return shown.to_markdown(index=False, disable_numparse=True, colalign=sides).splitlines()
 
 
@@ -155,7 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for variant in variants(given.factors):
         for name in read_yaml(given.table):
             found = workload(given.table, name)
-            if variant.processes > (torch.cuda.device_count() if found.task == "train" else 1):
+            trains = found.task == "train"
+            if variant.processes > (torch.cuda.device_count() if trains else 1) or (variant.graphs and not trains):
                 continue
             row = {"name": name, "batch": variant.factor * found.batch, "note": ""} | variant._asdict()
             if time.monotonic() < end:

@@ -53,6 +53,7 @@ def measure(
     factor: int,
     precision: str,
     kernels: bool,
+    graphs: bool,
     seconds: float,
     device: str,
     output: Path,
@@ -60,7 +61,8 @@ def measure(
 ) -> None:
     """Measure an entry of a table, for about so many seconds, and write figures as JSON.
 
-    factor: of the minibatch, which all processes share; kernels: whether by those for Triton. Written are milliseconds
+    factor: of the minibatch, which all processes share; kernels: whether by those for Triton; graphs: whether updates
+    are captured. Written are milliseconds
     of a minibatch, examples and target tokens per second, the share of the time that the products alone would take in
     bfloat16, gigabytes at most (of the first process); and, where rates of plans follow from it, the entry of their
     table, with seconds, MACs and time steps of a round as they count them.
@@ -68,8 +70,10 @@ def measure(
     torch.cuda.reset_peak_memory_stats()
     here, group = workload(table, name), Processes.current()
     with nullcontext() if kernels else patch.object(recurrence, "_kernels", lambda: None):
-        work = here.work(factor, precision, select_device(device))
+        work = here.work(factor, precision, select_device(device), graphs)
         parts = work.recorded()  # which compiles the kernels
+        for _ in range(2 * graphs):
+            work.run()  # every shape is met, and captured
         first = timed(work.run)
         # as many rounds in all processes
         rounds = max(LEAST, round(seconds * group.size / group.total(first)[0]))
@@ -84,7 +88,7 @@ def measure(
         "gigabytes": gigabytes,
     }
     planned = {}
-    if here.rule and (precision, kernels, group.size) == (here.precision, True, 1):
+    if here.rule and (precision, kernels, graphs, group.size) == (here.precision, True, False, 1):
         quantities = here.quantities(factor, work)
         macs, steps = map(quantities.value, costs()[quantities.entry].gpu)
         planned = {"rule": quantities.entry, "seconds": whole, "macs": macs, "steps": steps}

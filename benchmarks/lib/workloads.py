@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,20 +101,24 @@ class Workload:
         lengths = random.integers(min(5, self.longest), self.longest + 1, max(FACTORS) * self.batch * BUFFER)
         return JointText(zipfian(random, self.words, lengths, 0.95))
 
-    def work(self, factor: int, precision: str, place: torch.device) -> Work:
-        """What a device does with so many times the minibatch."""
+    def work(self, factor: int, precision: str, place: torch.device, graphs: bool = False) -> Work:
+        """What a device does with so many times the minibatch; graphs: with updates that are captured."""
         network, given = deepcopy(self.network).to(place), {"batch": factor * self.batch, "precision": precision}
-        return {"train": self._updates, "score": self._scores, "search": self._search}[self.task](network, given)
+        if self.task == "train":
+            return self._updates(network, given, graphs)
+        return {"score": self._scores, "search": self._search}[self.task](network, given)
 
-    def _updates(self, network: Any, given: dict[str, Any]) -> Work:
-        trainer, updates = self._trainer(network, network_settings(self.kind, self.values | given))
+    def _updates(self, network: Any, given: dict[str, Any], graphs: bool) -> Work:
+        as_they_come, updates = self._trainer(network, network_settings(self.kind, self.values | given))
+        # of the same minibatches, filled up for both
+        trainer = replace(as_they_come, graphs=True) if graphs else as_they_come
 
         def run() -> None:
             for _ in range(updates):
                 trainer.update()
 
         def recorded() -> list[list[Product]]:
-            return [_recorded(trainer.update) for _ in range(updates)]
+            return [_recorded(as_they_come.update) for _ in range(updates)]
 
         examples, tokens = given["batch"] * updates, predicted_words(trainer, updates)
         # n-grams have no ends

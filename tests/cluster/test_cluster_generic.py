@@ -42,11 +42,12 @@ def test_a_killed_job_is_submitted_again_with_more_memory(
     done = snakemake(submitted, TEXT, "--configfile", TINY, *options)
     assert done.returncode == 0, done.stdout + done.stderr
     jobs = [json.loads((tmp_path / "jobs" / str(number) / "request.json").read_text()) for number in (1, 2, 3)]
-    alike = {"select": "1", "ncpus": "1", "ngpus": "0"}
+    alike = {"select": "1", "ngpus": "0"}
+    tokenise = {"name": "tokenise", "ncpus": "1", "walltime": "7200"} | alike
     assert jobs == [
-        {"name": "generate", "killed": False, "mem": "2000mb", "walltime": "3600"} | alike,
-        {"name": "tokenise", "killed": True, "mem": "1000mb", "walltime": "7200"} | alike,
-        {"name": "tokenise", "killed": False, "mem": "2000mb", "walltime": "7200"} | alike,
+        {"name": "generate", "ncpus": "2", "killed": False, "mem": "2000mb", "walltime": "3600"} | alike,
+        {"killed": True, "mem": "1000mb"} | tokenise,
+        {"killed": False, "mem": "2000mb"} | tokenise,
     ]
     local = link_checkout(repository, tmp_path / "local")
     done = snakemake(local, TEXT, "--configfile", TINY, "--cores", "1")

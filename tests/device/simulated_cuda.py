@@ -2,7 +2,8 @@
 
 Tensors say that they are on ``cuda:0`` and hold their numbers on the CPU. They may not be mixed with tensors of the
 CPU, and what they would cost is counted where the project asks for it: kernels that are launched, copies to the device,
-and calls that wait for it. Not simulated: what kernels of CUDA can do, their rounding, NCCL, streams, graphs, memory.
+and calls that wait for it. A graph does nothing when it is captured, and the same whenever it is replayed. Not
+simulated: what kernels of CUDA can do, their rounding, NCCL, streams, memory.
 """
 
 import ctypes
@@ -10,11 +11,11 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
-from types import CodeType, SimpleNamespace
+from types import CodeType
 from typing import Any
 from unittest.mock import patch
 
@@ -26,7 +27,7 @@ ctypes.CDLL(os.environ["SIMULATED_CUDA"], mode=ctypes.RTLD_GLOBAL)
 import pytest  # noqa: E402
 import torch  # noqa: E402
 from torch import Tensor, distributed  # noqa: E402
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes  # noqa: E402
 
 DEVICE = torch.device("cuda:0")
 
@@ -158,10 +159,10 @@ def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         given["pin_memory"] = False
     if func in (torch.ops.aten.mm.dtype, torch.ops.aten.bmm.dtype, torch.ops.aten.addmm.dtype):
         # what CUDA alone has
-        *offset, left, right, wide = mapped(held, args)
-        result = sum(offset, left.to(wide) @ right.to(wide))
+        compute = partial(_wide_product, *mapped(held, args))
     else:
-        result = func(*mapped(held, args), **given)
+        compute = partial(func, *mapped(held, args), **given)
+    result = compute() if capture is None else capture.record(func, compute)
 
     def back(value: Any) -> Any:
         if not isinstance(value, Tensor) or isinstance(value, DeviceTensor):
@@ -172,6 +173,96 @@ def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         return DeviceTensor(value) if there else value
 
     return mapped(back, result)
+
+
+def _wide_product(*arguments: Any) -> Tensor:
+    """``mm``, ``bmm`` or ``addmm`` with a type of the result."""
+    *offset, left, right, wide = arguments
+    return sum(offset, left.to(wide) @ right.to(wide))
+
+
+class Capture:
+    """What is asked of the device while a graph is captured.
+
+    It is done, as shapes follow from it; but what it overwrites comes back at the end, and what it made is no number
+    until the graph is replayed.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Callable[[], object]] = []
+        self.made: dict[int, Tensor] = {}
+        self.before: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def record(self, func: Any, compute: partial) -> Any:
+        """Do something, and be ready to do it again."""
+        asked = func._schema.arguments
+        written = [value for value, one in zip(compute.args, asked, strict=False) if _is_written(one)]
+        written += [compute.keywords[one.name] for one in asked if one.name in compute.keywords and _is_written(one)]
+        for tensor in tensors_in(written):
+            if _memory(tensor) not in self.made:
+                self.before.setdefault(id(tensor), (tensor, tensor.clone()))
+        read = set(map(_memory, tensors_in((*compute.args, *compute.keywords.values()))))
+        result = compute()
+        found = list(tensors_in([result]))
+        self.made |= {_memory(tensor): tensor for tensor in found if _memory(tensor) not in read}
+        if not func.is_view and func._schema.name.partition("::")[2] not in NO_LAUNCH:
+            self.steps.append(lambda: _overwrite(found, list(tensors_in([compute()]))))
+        return result
+
+    def end(self) -> None:
+        """Undo everything."""
+        for tensor, kept in self.before.values():
+            tensor.copy_(kept)
+        for tensor in self.made.values():
+            if tensor.is_floating_point():
+                tensor.fill_(torch.nan)
+
+
+def _is_written(argument: Any) -> bool:
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _overwrite(kept: list[Tensor], made: list[Tensor]) -> None:
+    for one, other in zip(kept, made, strict=True):
+        if one is not other:
+            one.copy_(other)
+
+
+capture: Capture | None = None
+
+
+class Graph:
+    """In the place of ``torch.cuda.CUDAGraph``."""
+
+    def __init__(self) -> None:
+        self.steps: list[Callable[[], object]] = []
+
+    def replay(self) -> None:
+        """Do again what it was captured with."""
+        counted.launches[place()] += 1
+        with _disable_current_modes():
+            for step in self.steps:
+                step()
+
+
+@contextmanager
+def capturing(graph: Graph, pool: Any = None, capture_error_mode: str = "global") -> Iterator[None]:
+    """In the place of ``torch.cuda.graph``."""
+    global capture
+    capture, launches, others = Capture(), counted.launches.copy(), counted.uploads + counted.waits
+    try:
+        yield
+    finally:
+        graph.steps, ended, capture = capture.steps, capture, None
+        counted.launches = launches
+        with _disable_current_modes():
+            ended.end()
+    if refused := counted.uploads + counted.waits - others:
+        raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing, at {', '.join(refused)}")
 
 
 def _count(
@@ -212,7 +303,10 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
     if wrong:
         raise Mixed(f"a kernel takes a tensor of the CPU at {place()}")
     counted.launches[place()] += 1
-    kernel[grid](*mapped(held, arguments), **constants)
+    start = partial(kernel[grid], *mapped(held, arguments), **constants)
+    start()
+    if capture is not None:
+        capture.steps.append(start)
 
 
 class _Everywhere(TorchDispatchMode):
@@ -243,8 +337,9 @@ OF_A_DEVICE: dict[str, Any] = {
     "empty_cache": lambda: None,
     "reset_peak_memory_stats": lambda *_: None,
     "max_memory_allocated": lambda *_: 1,
-    "CUDAGraph": lambda: SimpleNamespace(replay=lambda: None),
-    "graph": lambda *_, **__: nullcontext(),
+    "CUDAGraph": Graph,
+    "graph": capturing,
+    "graph_pool_handle": lambda: None,
     "_lazy_init": lambda: None,
 }
 
@@ -262,6 +357,8 @@ def simulated() -> Iterator[Counted]:
         stack.enter_context(
             patch.object(distributed, "init_process_group", lambda how: join(how.replace("nccl", "gloo")))
         )
+        # threads that pack minibatches have no device
+        stack.enter_context(patch("neural_smt.networks.device.pinned", partial(torch.empty, dtype=torch.uint8)))
         stack.enter_context(torch.autograd.set_multithreading_enabled(False))
         stack.enter_context(_Everywhere())
         torch.__future__.set_overwrite_module_params_on_conversion(True)

@@ -55,9 +55,10 @@ def test_everything_is_measured_and_plans_read_it(
     table = write_table(tmp_path / "small.yaml", repository)
     benchmark.main(f"--table {tmp_path}/small.yaml --seconds 0 --factors 1 --output {tmp_path}".split())
     rows = read_json(tmp_path / "rows.json")["rows"]
-    ways = ("bf16", True), ("fp32", True), ("bf16", False)
-    expected = [(name, 4, *way, 1) for way in ways for name in sorted(table)]
-    columns = "name", "batch", "precision", "kernels", "processes"
+    ways = ("bf16", True, False), ("bf16", True, True), ("fp32", True, False), ("bf16", False, False)
+    trained = {name for name, entry in table.items() if entry["task"] == "train"}
+    expected = [(name, 4, *way, 1) for way in ways for name in sorted(table) if name in trained or not way[2]]
+    columns = "name", "batch", "precision", "kernels", "graphs", "processes"
     assert [tuple(row[column] for column in columns) for row in rows] == expected
     figures = ("milliseconds", "examples_per_second", "tokens_per_second", "share", "gigabytes")
     assert all(row[figure] > 0 for row in rows for figure in figures) and not any(row["note"] for row in rows)
@@ -66,9 +67,9 @@ def test_everything_is_measured_and_plans_read_it(
     printed = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line] for line in written]
     assert cells[2:] == [[cell.strip() for cell in line] for line in printed][2:]
-    assert [line[:5] for line in cells[2:]] == [
-        [name, str(batch), precision, "yes" if kernels else "no", str(processes)]
-        for name, batch, precision, kernels, processes in expected
+    assert [line[:6] for line in cells[2:]] == [
+        [name, str(batch), precision, *("yes" if way else "no" for way in ways), str(processes)]
+        for name, batch, precision, *ways, processes in expected
     ]
     read = Throughputs.load(tmp_path / "throughputs.json")
     rules = {f"train_network/{kind}" for kind in SMALL} | {"score_phrase_table", "translate_attention"}
@@ -83,7 +84,8 @@ def test_what_there_is_no_time_for_is_a_row(benchmark: Any, repository: Path, tm
     table = write_table(tmp_path / "small.yaml", repository)
     benchmark.main(f"--table {tmp_path}/small.yaml --minutes 0 --factors 1 4 16 --output {tmp_path}".split())
     rows = read_json(tmp_path / "rows.json")["rows"]
-    assert len(rows) == 7 * len(table) and {row["note"] for row in rows} == {"no time left"}
+    trained = sum(entry["task"] == "train" for entry in table.values())
+    assert len(rows) == 7 * len(table) + 3 * trained and {row["note"] for row in rows} == {"no time left"}
     assert Throughputs.load(tmp_path / "throughputs.json").of("translate_attention", "gpu") == (GPU, "")
 
 

@@ -79,7 +79,8 @@ def test_an_update_costs_what_is_recorded(name: str, tmp_path: Path, simulation:
         updates.append({part: getattr(simulation, part) - counts for part, counts in before.items()})
 
     with patch.object(Trainer, "update", counting):
-        train_network(**arguments(kind, inputs, tmp_path, **settings) | {"device": "cuda"})
+        given = {"device": "cuda", "graphs": budget.get("graphs", False)}
+        train_network(**arguments(kind, inputs, tmp_path, **settings) | given)
     # the first updates make what later ones find made
     found = {part: reduce(or_, [later[part] for later in updates[2:]]) for part in updates[0]}
     counts = {part: max(later[part].total() for later in updates[2:]) for part in ("launches", "uploads")}
@@ -101,6 +102,20 @@ def test_planted_faults_are_found(simulation: Any) -> None:
     assert (wide @ wide.t()).shape == (200, 200) and simulation.unaligned.total() == 1
     _ = wide[:, :4096].contiguous() @ wide[:, :4096].contiguous().t()
     assert simulation.unaligned.total() == 1
+
+
+def test_a_graph_does_nothing_until_it_is_replayed(simulation: Any) -> None:
+    total, numbers, graph = torch.zeros(2, device="cuda"), torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        total += 2 * numbers
+    assert total.tolist() == [0, 0]
+    numbers.fill_(3)
+    launches = simulation.launches.total()
+    graph.replay()
+    graph.replay()
+    assert total.tolist() == [12, 12] and simulation.launches.total() == launches + 2
+    with pytest.raises(RuntimeError, match="not permitted when stream is capturing"), torch.cuda.graph(graph):
+        torch.ones(2).to("cuda")
 
 
 def test_a_chunk_of_pairs_travels_once_and_is_waited_for_once(simulation: Any) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,12 +86,12 @@ def pairs_case(network: type[nn.Module], config: type[Any], pack: Callable, scor
     return Case(network, config, SIZES | sizes, random_pairs, lambda pairs, place: pack(*sides(pairs), place), score)
 
 
-def phrases(conventions: Any, unit: str = "gated") -> Case:
+def phrases(conventions: Any, unit: str = "gated", filled: bool = False) -> Case:
     conventions = Conventions.following(conventions)
     return pairs_case(
         EncoderDecoder,
         EncoderDecoderConfig,
-        pack_pairs,
+        partial(pack_pairs, filled=filled),
         lambda p, pair, xp: log_probability(p, *pair, xp, conventions),
         conventions=conventions,
         unit=unit,
@@ -102,18 +103,19 @@ def attention(
     allowed: Callable[[np.ndarray], np.ndarray] | None = None,
     own: bool = False,
     readout: str = "current",
+    filled: bool = False,
 ) -> Case:
     """allowed: the words that a target sentence may be predicted from, None: all; own: whether they are its own."""
 
     def pack_limited(source: Ragged, target: Ragged, place: torch.device) -> Any:
         sets = Ragged.from_lists([allowed(sentence) for sentence in target])
         ids = np.unique(sets.values)
-        return pack_batch(source, target, place, ids, membership(ids, sets, ids[:0]) if own else None)
+        return pack_batch(source, target, place, ids, membership(ids, sets, ids[:0]) if own else None, filled)
 
     return pairs_case(
         AttentionNetwork,
         AttentionConfig,
-        pack_batch if allowed is None else pack_limited,
+        partial(pack_batch, filled=filled) if allowed is None else pack_limited,
         lambda p, pair, xp: translate(p, *pair, xp, allowed and allowed(pair[1]).tolist(), readout == "current")[0],
         attention=7,
         word_in_scorer=word_in_scorer,
@@ -154,8 +156,8 @@ class SentenceModel(RecurrentNetwork):
 
     def forward(self, given: tuple[SentenceBatch, Tensor]) -> Tensor:
         batch, owner = given
-        if batch.inputs is not None and not self.config.input_rows:
-            batch = batch._replace(inputs=batch.inputs.to(self.embedding.dtype))
+        if batch.table is not None:
+            batch = batch._replace(table=batch.table.to(self.embedding.dtype))
         scores = super().forward(batch)
         return scores.new_zeros(batch.sizes[0]).index_add(0, owner, scores)
 
@@ -216,4 +218,7 @@ CASES = {
         lambda p, ngram, xp: cslm_log_probability(p, *ngram, xp),
     ),
     **RECURRENT,
+    **{f"{conventions}, filled up": phrases(conventions, filled=True) for conventions in ("code", "paper")},
+    "attention, filled up": attention(filled=True),
+    "words in common, filled up": attention(allowed=common_words, readout="previous", filled=True),
 }

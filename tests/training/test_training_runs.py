@@ -73,15 +73,18 @@ def test_bad_settings_are_refused(
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("graphs", [False, True])
 @pytest.mark.parametrize(("kind", "settings"), CASES["devices"], ids=str)
 def test_cuda_trains_as_the_cpu(
-    all_inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, settings: dict[str, Any]
-) -> None:
-    """The same curve and weights; on CUDA after the run was killed."""
+    all_inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, settings: dict[str, Any],
+    graphs: bool,
+) -> None:  # fmt: skip
+    """The same curve and weights; on CUDA after the run was killed, and with captured updates."""
     given = all_inputs[kind] | (all_inputs["candidates"] if "fix_embeddings" in settings else {})
     found = {}
     for device in ("cpu", "cuda"):
-        chosen = arguments(kind, given, tmp_path / device, **settings, precision="fp32") | {"device": device}
+        chosen = arguments(kind, given, tmp_path / device, **settings, precision="fp32")
+        chosen |= {"device": device, "graphs": graphs}
         if device == "cuda":
             train_killed_at(monkeypatch, 5, lambda: train_network(**chosen))  # noqa: B023  (called at once)
         train_network(**chosen)

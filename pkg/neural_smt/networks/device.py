@@ -9,7 +9,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -239,27 +239,70 @@ def table_rows(table: Tensor, rows: Tensor) -> Tensor:
 R = TypeVar("R")
 
 
-def uploaded(batch: R, device: torch.device) -> R:
-    """A batch that was packed on the CPU, on a device: its tensors travel in one copy.
+class Staged(NamedTuple):
+    """A batch that was packed on the CPU, ready to travel: all its tensors of the CPU in one copy.
 
-    Of dataclasses and tuples in one another; what they hold besides tensors of the CPU stays as it is.
+    batch: dataclasses and tuples in one another; what they hold besides such tensors stays as it is. tensors: the
+    widest first, so that every one begins at a multiple of its own width; numbers: uint8, all of them one after the
+    other, in memory that a device can read by itself.
     """
-    if device.type == "cpu":
-        return batch
-    found: dict[int, Tensor] = {}
-    _mapped(batch, lambda tensor: found.setdefault(id(tensor), tensor))
-    # the widest first, so that every tensor begins at a multiple of its own width
-    tensors = [tensor for tensor in found.values() if tensor.device.type == "cpu"]
-    tensors.sort(key=lambda tensor: -tensor.element_size())
-    if not tensors:
-        return batch
-    sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
-    packed = torch.empty(sum(sizes), dtype=torch.uint8, pin_memory=True)
-    for tensor, part in zip(tensors, packed.split(sizes), strict=True):
-        part.view(tensor.dtype).view(tensor.shape).copy_(tensor)
-    parts = zip(tensors, packed.to(device, non_blocking=True).split(sizes), strict=True)
-    moved = {id(tensor): part.view(tensor.dtype).view(tensor.shape) for tensor, part in parts}
-    return _mapped(batch, lambda tensor: moved.get(id(tensor), tensor))
+
+    batch: Any
+    tensors: list[Tensor]
+    numbers: Tensor
+
+    @classmethod
+    def of(cls, batch: Any) -> "Staged":
+        """Of a batch."""
+        found: dict[int, Tensor] = {}
+        _mapped(batch, lambda tensor: found.setdefault(id(tensor), tensor))
+        tensors = [tensor for tensor in found.values() if tensor.device.type == "cpu"]
+        tensors.sort(key=lambda tensor: -tensor.element_size())
+        numbers = pinned(sum(map(_bytes, tensors)))
+        for tensor, part in zip(tensors, numbers.split([_bytes(tensor) for tensor in tensors]), strict=True):
+            part.view(tensor.dtype).view(tensor.shape).copy_(tensor)
+        return cls(batch, tensors, numbers)
+
+    def arrived(self, numbers: Tensor) -> Any:
+        """The batch on a device that holds these numbers."""
+        parts = zip(self.tensors, numbers.split([_bytes(tensor) for tensor in self.tensors]), strict=True)
+        moved = {id(tensor): part.view(tensor.dtype).view(tensor.shape) for tensor, part in parts}
+        return _mapped(self.batch, lambda tensor: moved.get(id(tensor), tensor))
+
+    def on(self, device: torch.device) -> Any:
+        """The batch on a device."""
+        return self.arrived(self.numbers.to(device, non_blocking=True)) if self.tensors else self.batch
+
+    def shape(self) -> Any:
+        """Hashable; batches of one shape differ in nothing but the numbers of tensors of the CPU (and of arrays of
+        NumPy, which no device computes with).
+        """
+        places = {id(tensor): place for place, tensor in enumerate(self.tensors)}
+        return _shape(self.batch, places), tuple((tensor.dtype, tensor.shape) for tensor in self.tensors)
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def pinned(size: int) -> Tensor:
+    """uint8 ``[size]``, memory of the CPU that a device can read while others work."""
+    return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+
+def _shape(value: Any, places: dict[int, int]) -> Any:
+    if isinstance(value, Tensor):
+        return places.get(id(value), ("elsewhere", id(value)))
+    if dataclasses.is_dataclass(value):
+        return tuple(_shape(getattr(value, field.name), places) for field in dataclasses.fields(value))
+    if isinstance(value, np.ndarray):
+        return value.shape
+    return tuple(_shape(part, places) for part in value) if isinstance(value, tuple | list) else value
+
+
+def uploaded(batch: R, device: torch.device) -> R:
+    """A batch that was packed on the CPU, on a device: its tensors travel in one copy (``Staged``)."""
+    return batch if device.type == "cpu" else Staged.of(batch).on(device)
 
 
 def downloaded(*tensors: Tensor) -> list[np.ndarray]:

@@ -184,7 +184,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         inner = self.before_softmax(states, words, context.readout[target.rows], masks.readout)
         ids, places, chances = batch.sample or (None, target.words, None)
         scores = self.output.scores(inner, ids, places, words.dtype, chances, batch.smoothing)
-        return torch.zeros_like(initial[:, 0]).index_add(0, batch.owners, scores)
+        return batch.of_pairs(scores)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Minibatches without padding: sequences sorted by falling length and stored step by step.
 
 At step t only the first ``sizes[t]`` rows are alive, so a recurrence works on a shrinking block of rows, and the
-readout and the softmax see real words only.
+readout and the softmax see real words only. Where batches are to have few shapes (CUDA graphs), they are filled up: all
+rows go on, reading end symbols, and what is predicted after the first of them belongs to no pair.
 """
 
 from dataclasses import dataclass
@@ -18,11 +19,11 @@ from neural_smt.vocabulary import EOS
 
 @dataclass(frozen=True)
 class Packed:
-    """``B`` sequences of ``N`` words in all, each closed by the end symbol.
+    """``B`` sequences of ``N`` words in all, each closed by the end symbol, or by as many as fill it up.
 
     words: int64 ``[N]``, the words of step 0 of every row, then those of step 1, ...; rows: int64 ``[N]``, the row of
     each; sizes: rows alive at each step, not increasing; before: int64 ``[N - B]``, for each position after the first
-    step, the word before it; last: int64 ``[B]``, the position of each row's end symbol.
+    step, the word before it; last: int64 ``[B]``, the position of each row's (first) end symbol.
     """
 
     words: torch.Tensor
@@ -62,8 +63,8 @@ class PairBatch:
     """Phrase pairs: each side in its own order of falling length.
 
     pairing: int64 ``[B]``, the source row of each target row; order: int64 ``[B]``, the pair of each target row;
-    owners: int64 ``[N]``, that of each target position; sample: what target words are predicted from, if not from all;
-    noise: in training alone.
+    owners: int64 ``[N]``, that of each target position, ``B`` where it only fills up; sample: what target words are
+    predicted from, if not from all; noise: in training alone; filled: whether there are positions that fill up.
     """
 
     source: Packed
@@ -73,6 +74,7 @@ class PairBatch:
     owners: torch.Tensor
     sample: Sample | None = None
     noise: Noise | None = None
+    filled: bool = False
 
     @property
     def pairs(self) -> int:
@@ -96,7 +98,12 @@ class PairBatch:
     @property
     def predictions(self) -> int:
         """Number of target words to predict, end symbols included."""
-        return len(self.target.words)
+        return int((self.owners < self.pairs).sum()) if self.filled else len(self.target.words)
+
+    def of_pairs(self, scores: torch.Tensor) -> torch.Tensor:
+        """The sums of what positions have, ``[N]``, by pair: ``[B]``."""
+        sums = scores.new_zeros(self.pairs + self.filled).index_add(0, self.owners, scores)
+        return sums[: self.pairs] if self.filled else sums
 
 
 def close(sequences: Ragged) -> np.ndarray:
@@ -104,25 +111,32 @@ def close(sequences: Ragged) -> np.ndarray:
     return np.insert(sequences.values, sequences.offsets[1:], EOS)
 
 
-def time_major(sequences: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+FEW = 8
+"""Steps that sequences are filled up to a multiple of, if they have more."""
+
+
+def time_major(sequences: Ragged, filled: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sequences, an end symbol added to each, by falling length and step by step.
 
     Returns int64 ``[B]``, the sequence in each row (equal lengths keep their order); bool ``[steps, B]``, the rows that
-    are alive at each step; int64 ``[N]``, where each position of these steps stands in what ``close`` gives.
+    are alive at each step; int64 ``[N]``, where each position of these steps stands in what ``close`` gives. Filled up,
+    all rows are alive at all steps, and stay at their end symbol.
     """
     lengths = sequences.lengths + 1
     order = np.argsort(-lengths, kind="stable")
-    steps = np.arange(lengths.max(initial=0))[:, None]
-    alive = steps < lengths[order]
-    return order, alive, (offsets_of(lengths)[order] + steps)[alive]
+    longest = int(lengths.max(initial=0))
+    steps = np.arange(-(-longest // FEW) * FEW if filled and longest > FEW else longest)[:, None]
+    alive = steps < (len(steps) if filled else lengths[order])
+    alive = np.broadcast_to(alive, (len(steps), len(order)))
+    return order, alive, (offsets_of(lengths)[order] + np.minimum(steps, lengths[order] - 1))[alive]
 
 
-def pack(sequences: Ragged, device: torch.device = CPU) -> tuple[Packed, np.ndarray]:
-    """Pack non-empty or empty sequences of ids, an end symbol added to each.
+def pack(sequences: Ragged, device: torch.device = CPU, filled: bool = False) -> tuple[Packed, np.ndarray]:
+    """Pack non-empty or empty sequences of ids, an end symbol added to each, or filled up.
 
     Returns the packed sequences and int64 ``[B]``, the sequence that each row holds (equal lengths keep their order).
     """
-    order, alive, places = time_major(sequences)
+    order, alive, places = time_major(sequences, filled)
     sizes = alive.sum(axis=1)
     starts = np.cumsum(sizes) - sizes
     steps, rows = np.nonzero(alive)
@@ -132,15 +146,18 @@ def pack(sequences: Ragged, device: torch.device = CPU) -> tuple[Packed, np.ndar
         "words": words,
         "rows": rows,
         "before": words[starts[steps[later] - 1] + rows[later]],
-        "last": starts[alive.sum(axis=0) - 1] + np.arange(len(order)),
+        "last": starts[sequences.lengths[order]] + np.arange(len(order)),
     }
     tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     return uploaded(Packed(sizes=sizes.tolist(), **tensors), device), order
 
 
-def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU) -> PairBatch:
-    """Pack pair i = (source i, target i) of shortlist ids without end symbols."""
-    packed_source, source_order = pack(source)
-    packed_target, target_order = pack(target)
+def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU, filled: bool = False) -> PairBatch:
+    """Pack pair i = (source i, target i) of shortlist ids without end symbols; filled: up, to few shapes."""
+    packed_source, source_order = pack(source, filled=filled)
+    packed_target, target_order = pack(target, filled=filled)
     pairing, order = map(torch.from_numpy, (np.argsort(source_order)[target_order], target_order))
-    return uploaded(PairBatch(packed_source, packed_target, pairing, order, order[packed_target.rows]), device)
+    owners = order[packed_target.rows]
+    if filled:
+        owners[torch.arange(len(owners)) > packed_target.last[packed_target.rows]] = len(order)
+    return uploaded(PairBatch(packed_source, packed_target, pairing, order, owners, filled=filled), device)

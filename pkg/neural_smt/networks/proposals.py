@@ -148,16 +148,15 @@ def _draw(
     drawn, gained = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for start, logits in _logits(decoder, context, prefixes):
         here = slice(*np.searchsorted(rows, [start, start + len(logits)]))
-        own, points = (torch.from_numpy(part).to(logits.device) for part in (rows[here] - start, chance[here]))
+        own, points = uploaded(tuple(map(torch.from_numpy, (rows[here] - start, chance[here]))), logits.device)
         # exp(logits) up to a factor for each row, filled up with zeros: [n, blocks, BLOCK]
         largest = logits.amax(1, keepdim=True)
         weights = logits.new_zeros(len(logits), -(-logits.shape[1] // BLOCK), BLOCK)
         used = weights.flatten(1)[:, : logits.shape[1]]
         torch.sub(logits, largest, out=used).exp_()
         words = invert(weights, own, points).clamp_(max=logits.shape[1] - 1)
-        drawn[here] = words.cpu().numpy()
         normalisers = used.sum(1).log_() + largest[:, 0]
-        gained[here] = (logits[own, words] - normalisers[own]).cpu().numpy()
+        drawn[here], gained[here] = downloaded(words, logits[own, words] - normalisers[own])
     return drawn, gained
 
 

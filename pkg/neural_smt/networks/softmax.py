@@ -190,12 +190,17 @@ def word_log_probabilities(
     return function.apply(inner, weight, bias, words, dtype, chances)
 
 
-def smoothed(scores: Tensor, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, share: float) -> Tensor:
+def smoothed(
+    scores: Tensor, inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, share: float,
+    offsets: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """What label smoothing makes of log-probabilities: (1 - share) log p(word) + share times the mean of log p over the
-    ``V`` words that it was predicted from; arguments as above.
+    ``V`` words that it was predicted from; arguments as above. offsets: ``[V]``, 0, and minus infinity of what is none.
     """
     own = (inner * weight[words]).sum(1) + bias[words]
-    mean = inner @ weight.mean(0) + bias.mean()
+    shares = torch.ones_like(bias) if offsets is None else offsets.exp()
+    shares = shares / shares.sum()
+    mean = inner @ (shares[:, None] * weight).sum(0) + (shares * bias).sum()
     return scores + share * (mean - own)
 
 
@@ -231,16 +236,17 @@ class OutputLayer(nn.Module):
 
     def scores(
         self, inner: Tensor, ids: Tensor | None, places: Tensor, dtype: torch.dtype, chances: Tensor | None = None,
-        smoothing: float = 0.0,
+        smoothing: float = 0.0, offsets: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         """Natural log p of one word per row, ``[N]``, with smoothing what label smoothing makes of it.
 
         inner: z, ``[N, R]``; ids: as for ``rows``; places: int64 ``[N]``, where the word stands among these; dtype,
-        chances: as for ``word_log_probabilities``.
+        chances: as for ``word_log_probabilities``; offsets: see ``BatchVocabulary``.
         """
         weight, bias = self.rows(ids)
-        scores = word_log_probabilities(inner, weight, bias, places, dtype, chances)
-        return smoothed(scores, inner, weight, bias, places, smoothing) if smoothing else scores
+        arguments = weight, bias if offsets is None else bias + offsets, places
+        scores = word_log_probabilities(inner, *arguments, dtype, chances)
+        return smoothed(scores, inner, weight, bias, places, smoothing, offsets) if smoothing else scores
 
 
 def log_normalisers(

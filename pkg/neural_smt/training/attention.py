@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,19 +68,20 @@ class AttentionTask(TextTask):
         self.fixed_from = settings.fix_embeddings * self.updates_per_epoch
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
-        """That of an update, counted from 0, or a share of it, predicted from the words of the whole; fixes the
-        embeddings when their time has come, and not before.
-        """
-        learnt = not 0 < self.fixed_from <= update
-        for embedding in (self.network.source_embedding, self.network.target_embedding):
-            embedding.requires_grad_(learnt)
+        """That of an update, counted from 0, or a share of it, predicted from the words of the whole."""
         rows = self.order.rows(update)
         if not len(rows[share]):
             return NOTHING
-        batch = self._pack(self.text, rows[share], self._words(update, rows))
+        batch = self._pack(self.text, rows[share], self._words(update, rows), filled=self.filled)
         pairs = batch.inputs.pairs
         noise = self.noise.of_batch(pairs, update, share, len(rows))
         return batch._replace(inputs=replace(batch.inputs, pairs=replace(pairs, noise=noise)))
+
+    def begin(self, update: int) -> None:
+        """See ``Task``; fixes the embeddings when their time has come, and not before."""
+        learnt = not 0 < self.fixed_from <= update
+        for embedding in (self.network.source_embedding, self.network.target_embedding):
+            embedding.requires_grad_(learnt)
 
     def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
         """int64: the target words of a minibatch, or None for all."""
@@ -98,12 +100,10 @@ class AttentionTask(TextTask):
         if text.sets is None:
             return self._pack(text, rows)
         ids = text.sets.union(rows)
-        return self._pack(text, rows, ids, membership(ids, text.sets.own.take(rows), text.sets.common))
+        return self._pack(text, rows, ids, allowed=membership(ids, text.sets.own.take(rows), text.sets.common))
 
-    def _pack(
-        self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, allowed: np.ndarray | None = None
-    ) -> Minibatch:
-        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), ids=ids, allowed=allowed)
+    def _pack(self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, **how: Any) -> Minibatch:
+        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), ids=ids, **how)
         return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)
 
 

@@ -91,7 +91,7 @@ class PhraseTask(TextTask):
     def pack(self, text: Pairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
         pairs = text.take(rows)
-        batch = pack_pairs(pairs.source, pairs.target)
+        batch = pack_pairs(pairs.source, pairs.target, filled=self.filled)
         mean = self.network.config.conventions.objective == "paper"
         return Minibatch(batch, batch.pairs, batch.predictions, whole if mean else 1)
 

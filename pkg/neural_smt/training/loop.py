@@ -5,7 +5,8 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,8 +19,9 @@ from tqdm import tqdm
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.device import precision_context, repeatable, uploaded
+from neural_smt.networks.device import Staged, precision_context, repeatable, uploaded
 from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
+from neural_smt.training.graphs import Graphs
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
 
@@ -50,16 +52,21 @@ class Task(Protocol):
     network: called with the inputs of a minibatch, it gives the log-probability of each example; validation: the
     held-out examples; updates_per_epoch: after so many every example has been seen; minibatch: that of an update
     (counted from 0), a function of this number alone, or the share of it that a process takes: with fewer examples, or
-    none, and the divisor of the whole.
+    none, and the divisor of the whole; it may be packed in another thread, before its time has come. begin: what else
+    of the network changes before an update. filled: whether minibatches of updates shall have few shapes, where the
+    kind of network knows how.
     """
 
     validation: list[Minibatch]
     updates_per_epoch: int
+    filled: bool
 
     @property
     def network(self) -> nn.Module: ...
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch: ...
+
+    def begin(self, update: int) -> None: ...
 
 
 class Optimiser(Protocol):
@@ -139,6 +146,7 @@ class TextTask:
     """
 
     held_out_batch: int
+    filled = False
 
     def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder):
         self.network, self.text, self.order = network, text, order
@@ -149,6 +157,9 @@ class TextTask:
         """That of an update, counted from 0, or a share of it."""
         rows = self.order.rows(update)
         return self.pack(self.text, rows[share], len(rows)) if len(rows[share]) else NOTHING
+
+    def begin(self, update: int) -> None:
+        """See ``Task``; nothing."""
 
     def pack(self, text: Any, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """The examples at ``rows`` (int64, at least one) of a text, of a minibatch of so many, on the CPU."""
@@ -218,7 +229,7 @@ class Trainer:
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
     are all that a run needs to go on where it was and end as if it had never been stopped. schedule: needs
     ``settings.keep`` best; epoch_ended: is told the number of every epoch, from 1, after its last update, and again by
-    a run that goes on from before.
+    a run that goes on from before. graphs: whether updates on a GPU are captured (``Graphs``).
     Of several processes (``Processes``) each differentiates its share of a minibatch; all take the same steps, and the
     first one writes. Their number decides on rounding alone.
     """
@@ -230,6 +241,7 @@ class Trainer:
     optimiser: Optimiser
     schedule: Schedule | None = None
     epoch_ended: Callable[[int], None] | None = None
+    graphs: bool = False
     progress: Progress = field(default_factory=Progress)
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
@@ -238,8 +250,12 @@ class Trainer:
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
         self.processes = Processes.current()
-        # packed while a GPU is at work: the number of an update and its minibatch
-        self._ahead: tuple[int, Minibatch] = (-1, NOTHING)
+        # on a GPU a minibatch is packed while the one before is at work: the number of its update, and it
+        self._ahead: tuple[int, Future[tuple[Minibatch, Staged]]] | None = None
+        on_gpu = self.device.type != "cpu"
+        self._threads = ThreadPoolExecutor(2) if on_gpu else None
+        self._graphs = Graphs(self._differentiate, self.parameters) if on_gpu and self.graphs else None
+        self.task.filled = self._graphs is not None
         # what updates have cost, which may still be on a GPU, and the examples and words of this process since
         self._cost = torch.zeros((), dtype=torch.float64, device=self.device)
         self._seen = [0, 0]
@@ -252,7 +268,7 @@ class Trainer:
 
         The network then holds the weights that ``settings.keep`` asks for.
         """
-        with repeatable(self.device), ThreadPoolExecutor(1) as self._writer:
+        with repeatable(self.device), self._threads or nullcontext():
             records = self._train()
             self._written()
             return records
@@ -303,26 +319,42 @@ class Trainer:
     def update(self) -> None:
         """One minibatch: cost, gradient, step."""
         progress, number = self.progress, self.progress.updates
-        ready, batch = self._ahead
-        if ready != number:
-            batch = self.task.minibatch(number, self.processes.share)
+        self.task.begin(number)
         for parameter in self.parameters.values():
             parameter.grad = None
-        if batch.examples:
-            with precision_context(self.device, self.settings.precision):
-                cost = -self.network(uploaded(batch.inputs, self.device)).sum()
-            (cost / batch.divisor).backward()
-            self._cost += cost.detach()
+        if self._threads is None:
+            batch = self.task.minibatch(number, self.processes.share)
+            if batch.examples:
+                self._differentiate(batch.inputs, batch.divisor)
+        else:
+            ahead = self._ahead if self._ahead and self._ahead[0] == number else None
+            batch, staged = ahead[1].result() if ahead else self._pack(number)
+            if batch.examples and self._graphs:
+                self._graphs(staged, batch.divisor)
+            elif batch.examples:
+                self._differentiate(staged.on(self.device), batch.divisor)
+            if number + 1 < self.settings.updates:
+                self._ahead = number + 1, self._threads.submit(self._pack, number + 1)
         if self.processes.size > 1:
             sum_gradients(self.parameters)
-        if self.device.type != "cpu" and number + 1 < self.settings.updates:
-            self._ahead = number + 1, self.task.minibatch(number + 1, self.processes.share)
         if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
         progress.updates += 1
         self._seen = [self._seen[0] + batch.examples, self._seen[1] + batch.words]
         if self.device.type == "cpu":
             self._settle()
+
+    def _pack(self, number: int) -> tuple[Minibatch, Staged]:
+        """The minibatch of an update, or the share of this process, and its way to a GPU."""
+        batch = self.task.minibatch(number, self.processes.share)
+        return batch, Staged.of(batch.inputs)
+
+    def _differentiate(self, inputs: Any, divisor: int) -> None:
+        """Leave the gradient of a minibatch's cost with the parameters, and add the cost to those before."""
+        with precision_context(self.device, self.settings.precision):
+            cost = -self.network(inputs).sum()
+        (cost / divisor).backward()
+        self._cost += cost.detach()
 
     def _settle(self) -> None:
         """Add to the progress what updates have cost and seen since, in all processes."""
@@ -373,11 +405,11 @@ class Trainer:
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
         fetched = {name: tensor.cpu() for name, tensor in tensors.items()}
         arguments = self.state, self.fingerprint, Checkpoint(fetched, asdict(self.progress))
-        if self.device.type == "cpu":
+        if self._threads is None:
             save_checkpoint(*arguments)
             return
         self._written()
-        self._written = self._writer.submit(save_checkpoint, *arguments).result
+        self._written = self._threads.submit(save_checkpoint, *arguments).result
 
     def _restore(self) -> Progress:
         checkpoint = load_checkpoint(self.state, self.fingerprint)

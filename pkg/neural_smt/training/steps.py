@@ -41,11 +41,12 @@ def train_network(
     by_epoch: bool = False,
     title: str = "",
     processes: int = 1,
+    graphs: bool = False,
 ) -> None:
     """Train a network of some kind: ``encoder_decoder``, ``cslm``, ``recurrent`` or ``attention``.
 
     inputs: the files it is trained on, by name, see ``prepare`` of the kind's module; settings: see the kind in the
-    schema; device: auto, cpu or cuda; processes: see ``launch``.
+    schema; device: auto, cpu or cuda; processes: see ``launch``; graphs: whether updates on a GPU are captured.
     Writes the model folder, the learning curve as CSV and PNG, what there is to tell of the network (its perplexity of
     held-out examples) as JSON, and checkpoints into ``state``: a run that was killed goes on from there and ends with
     the same model. epochs: a folder for the models that the training would have ended with after each epoch (``1``,
@@ -64,7 +65,8 @@ def train_network(
     average = training.average
     snapshots = Snapshots(state, run, keep, last=0 if by_epoch else average, average=max(average, 1))
     kept = snapshots.keep if by_epoch or average else None
-    trainer = Trainer(training.task, training.settings, Path(state), run, training.optimiser, training.schedule, kept)
+    arguments = training.task, training.settings, Path(state), run, training.optimiser, training.schedule, kept
+    trainer = Trainer(*arguments, graphs=graphs)
     records = trainer.train()
     if not Processes.current().first:
         return

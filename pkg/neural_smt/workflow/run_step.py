@@ -26,8 +26,8 @@ def run_step(snakemake: "Snakemake") -> None:
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
     ``depends`` and the params ``code`` and ``declared`` only declare what a rule depends on and are left out. Threads,
-    processes, device and mirror do not change what is made, so they are no params (a change reruns nothing); steps that
-    do not take them, or the whole configuration, do without.
+    processes, graphs, device and mirror do not change what is made, so they are no params (a change reruns nothing);
+    steps that do not take them, or the whole configuration, do without.
 
     The job stops with its run of Snakemake. It first removes what killed jobs before it left half-written; temporary
     files lie in a folder of its own. The last line of its log says what it used.
@@ -71,7 +71,7 @@ def _ambient(snakemake: "Snakemake") -> dict[str, Any]:
     config = snakemake.config
     return {
         "threads": snakemake.threads,
-        "processes": config["training"]["processes"],
+        **config["training"],
         "device": config["device"],
         "mirror": config["data_mirror"],
         "configuration": config,

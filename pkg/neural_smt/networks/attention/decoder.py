@@ -154,10 +154,11 @@ def _steps(sizes: list[int], current: bool) -> list[tuple[slice, slice, slice]]:
 def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Tensor:
     """sum_t alpha_t^T d_c_t of every row: ``[B, L, 2H]``, in one product over the steps."""
     steps, rows = len(sizes), sizes[0]
-    places = torch.cat([torch.arange(step * rows, step * rows + size) for step, size in enumerate(sizes)])
-    places = places.to(alphas.device)
-    weights, gradients = (
-        part.new_zeros(steps * rows, part.shape[1]).index_copy_(0, places, part).view(steps, rows, -1)
-        for part in (alphas, d_contexts)
-    )
+    if sizes[-1] < rows:
+        places = torch.cat([torch.arange(step * rows, step * rows + size) for step, size in enumerate(sizes)])
+        places = places.to(alphas.device)
+        alphas, d_contexts = (
+            part.new_zeros(steps * rows, part.shape[1]).index_copy_(0, places, part) for part in (alphas, d_contexts)
+        )
+    weights, gradients = (part.view(steps, rows, -1) for part in (alphas, d_contexts))
     return torch.bmm(weights.permute(1, 2, 0), gradients.permute(1, 0, 2))

@@ -1,6 +1,6 @@
 """The attention network of Mi et al. (2016): minibatches, log p(target sentence | source sentence)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +22,8 @@ from neural_smt.vocabulary import EOS, UNK
 class SourceLayout:
     """Where the words of packed source sentences stand when read backwards, and in rows of equal width.
 
-    mirror: int64 ``[N]``, for each packed position the one at the same distance from the other end of its sentence;
+    mirror: int64 ``[N]``, for each packed position the one at the same distance from the other end of its sentence,
+    itself if it only fills up;
     positions: int64 ``[B, L]``, the packed position of each word of each row, 0 on padding; padding: bool ``[B, L]``.
     """
 
@@ -35,9 +36,10 @@ class SourceLayout:
         """Of packed sentences; pairing: int64, the row of ``source`` that each row shall hold (as they are if None)."""
         sizes = torch.tensor(source.sizes)
         starts = torch.cumsum(sizes, 0) - sizes
-        alive = torch.arange(source.sizes[0]) < sizes[:, None]
-        lengths, (steps, rows) = alive.sum(0), alive.nonzero(as_tuple=True)
-        mirror = starts[lengths[rows] - 1 - steps] + rows
+        lengths, rows = torch.searchsorted(starts, source.last, right=True), source.rows
+        steps = torch.repeat_interleave(torch.arange(len(sizes)), sizes)
+        other = lengths[rows] - 1 - steps
+        mirror = starts[torch.where(other < 0, steps, other)] + rows
         chosen = torch.arange(source.sizes[0]) if pairing is None else pairing
         padding = torch.arange(len(sizes)) >= lengths[chosen, None]
         positions = (starts + chosen[:, None]).masked_fill(padding, 0)
@@ -51,11 +53,13 @@ class BatchVocabulary:
     ids: int64 ``[n]``, distinct and rising, UNK and EOS among them; words: int64 ``[N]``, the position in ``ids`` of
     the word to predict at each target position; allowed: bool ``[B, n]``, the words of each target row's own set, or
     None where the rows share them all. A word to predict that is outside counts as UNK: nothing else can be written.
+    offsets: float32 ``[n]`` where ``ids`` are filled up, added to the biases: 0, and minus infinity of what fills up.
     """
 
     ids: Tensor
     words: Tensor
     allowed: Tensor | None = None
+    offsets: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,26 @@ def pack_batch(
     device: torch.device = CPU,
     ids: np.ndarray | None = None,
     allowed: np.ndarray | None = None,
+    filled: bool = False,
 ) -> AttentionBatch:
     """Pack pair i = (source i, target i) of ids without end symbols.
 
     ids: int ``[n]``, distinct and rising, the words to predict from, UNK and EOS among them; None: all target words;
-    allowed: bool ``[pairs, n]``, those of each pair alone (``membership``), None: all of ``ids``.
+    allowed: bool ``[pairs, n]``, those of each pair alone (``membership``), None: all of ``ids``; filled: up, to few
+    shapes, the words to predict from too if all pairs share them.
     """
-    pairs = pack_pairs(source, target)
+    pairs = pack_pairs(source, target, filled=filled)
     layout = SourceLayout.of(pairs.source, pairs.pairing)
-    return uploaded(AttentionBatch(pairs, layout, None if ids is None else _vocabulary(pairs, ids, allowed)), device)
+    vocabulary = None if ids is None else _vocabulary(pairs, ids, allowed)
+    if filled and vocabulary is not None and allowed is None:
+        further = -len(vocabulary.ids) % MANY
+        offsets = nn.functional.pad(torch.zeros(len(vocabulary.ids)), (0, further), value=-torch.inf)
+        vocabulary = replace(vocabulary, ids=nn.functional.pad(vocabulary.ids, (0, further)), offsets=offsets)
+    return uploaded(AttentionBatch(pairs, layout, vocabulary), device)
+
+
+MANY = 1024
+"""Words to predict from that they are filled up to a multiple of."""
 
 
 def _vocabulary(pairs: PairBatch, ids: np.ndarray, allowed: np.ndarray | None) -> BatchVocabulary:
@@ -164,7 +179,8 @@ class LimitedOutput(OutputLayer):
         if vocabulary is None:
             return self.scores(inner, None, words, dtype, smoothing=smoothing)
         if vocabulary.allowed is None:
-            return self.scores(inner, vocabulary.ids, vocabulary.words, dtype, smoothing=smoothing)
+            arguments = inner, vocabulary.ids, vocabulary.words, dtype
+            return self.scores(*arguments, smoothing=smoothing, offsets=vocabulary.offsets)
         weight, bias = self.rows(vocabulary.ids)
         logits = (linear(inner, weight) + bias).to(inner.dtype)
         logits = logits.masked_fill(~vocabulary.allowed[rows], -torch.inf)
@@ -262,7 +278,7 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         states, contexts, _, words = self._decoded(batch, masks)
         inner = self.before_softmax(states, words, self.context_readout(contexts), masks.readout)
         scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype, batch.pairs.smoothing)
-        return torch.zeros_like(states[: batch.pairs.pairs, 0]).index_add(0, batch.pairs.owners, scores)
+        return batch.pairs.of_pairs(scores)
 
     @torch.no_grad()
     def alignments(self, batch: AttentionBatch) -> list[np.ndarray]:

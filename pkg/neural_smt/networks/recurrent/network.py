@@ -23,9 +23,9 @@ from neural_smt.vocabulary import BOS
 
 class SentenceBatch(NamedTuple):
     """reads: int64 ``[N]``, the word before each token; sizes: tokens of each step; starts: int64 ``[T + 1]``, how many
-    there are before each step and in all; targets: what is predicted; inputs: f of each token, float ``[N, D]``, or
-    int64 ``[N, slots]`` where its vectors are learned, rows of their table; tokens: int64 ``[N]``, the number of each
-    token when they are counted sentence by sentence.
+    there are before each step and in all; targets: what is predicted; inputs: int64 ``[N, slots]``, f of each token as
+    rows of a table, of which ``table`` holds the vectors, float ``[R, dimensions]``, if the network has not learned
+    them; tokens: int64 ``[N]``, the number of each token when they are counted sentence by sentence.
     """
 
     reads: Tensor
@@ -33,6 +33,7 @@ class SentenceBatch(NamedTuple):
     starts: Tensor
     targets: SoftmaxTargets
     inputs: Tensor | None
+    table: Tensor | None
     tokens: np.ndarray
 
 
@@ -54,16 +55,12 @@ def pack_sentences(
     # the word of each token and those before it, latest first
     back, step = np.arange(max(config.direct_order, 2)), np.nonzero(alive)[0]
     words = np.where(back <= step[:, None], close(sentences)[np.maximum(tokens[:, None] - back, 0)], np.int32(BOS))
-    inputs = None
-    if rows is not None:
-        inputs = torch.from_numpy(rows[tokens].astype(np.int64))
-        if table is not None:
-            inputs = table[inputs].flatten(1)
+    inputs = None if rows is None else torch.from_numpy(rows[tokens].astype(np.int64))
     reads = torch.from_numpy(words[:, 1].astype(np.int64))
     targets = SoftmaxTargets.of(config, classes, words)
     sizes = alive.sum(axis=1)
     starts = torch.from_numpy(offsets_of(sizes))
-    return SentenceBatch(reads, sizes.tolist(), starts, targets, inputs, tokens)
+    return SentenceBatch(reads, sizes.tolist(), starts, targets, inputs, table, tokens)
 
 
 LARGEST = 128
@@ -208,8 +205,8 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
         sums = table_rows(self.embedding, batch.reads)
         inputs = batch.inputs
         if inputs is not None:
-            if self.config.input_rows:
-                inputs = table_rows(self.input_table, inputs).flatten(1)
+            table = self.input_table if batch.table is None else batch.table
+            inputs = table_rows(table, inputs).flatten(1)
             sums = sums + (inputs @ self.input_hidden.t()).to(sums.dtype)
         with torch.autocast(sums.device.type, enabled=False):
             hidden = Recurrence.apply(sums, self.recurrent, batch.sizes, batch.starts, *self.backpropagation)
