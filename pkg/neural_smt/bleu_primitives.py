@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from neural_smt.io.ragged import Lists
 from neural_smt.jit import kernel
 
 ORDER = 4
@@ -44,6 +45,18 @@ def count_statistics(hypothesis: np.ndarray, references: np.ndarray, offsets: np
         if (abs(other - length), other) < (abs(closest - length), closest):
             closest = other
     statistics[REFERENCE_LENGTH] = closest
+    return statistics
+
+
+@kernel
+def count_translations(translations: Lists, sentences: np.ndarray, references: Lists) -> np.ndarray:
+    """Statistics int32 ``[n, 9]`` of n translations, int32 ids; sentences: int ``[n]``, which reference each has."""
+    (words, offsets), (others, starts) = translations, references
+    statistics, bounds = np.empty((len(sentences), SIZE), dtype=np.int32), np.zeros(2, dtype=np.int64)
+    for i in range(len(sentences)):
+        reference = others[starts[sentences[i]] : starts[sentences[i] + 1]]
+        bounds[1] = len(reference)
+        statistics[i] = count_statistics(words[offsets[i] : offsets[i + 1]], reference, bounds)
     return statistics
 
 

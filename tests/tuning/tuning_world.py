@@ -3,22 +3,22 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from neural_smt.bleu import bleu
+from neural_smt.decoding.nbest import NBestList
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines, read_yaml
-from neural_smt.io.ragged import offsets_of
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import Progress
 
 CASES = read_yaml(Path(__file__).with_name("cases.yaml"))
 FEATURES = 6
-WORDS = np.array([f"w{i}" for i in range(50)])
+WORDS = 50
 
 
 def tuning_settings(**settings: object) -> Settings:
@@ -68,29 +68,31 @@ class World:
         generator = np.random.default_rng(seed)
         self.nbest = nbest
         self.decode = Decoding(self._translate)
-        self.references = [list(generator.choice(WORDS, size=generator.integers(8, 16))) for _ in range(sentences)]
-        self.pools = [[corrupted(reference, generator) for _ in range(pool)] for reference in self.references]
+        references = [generator.integers(0, WORDS, generator.integers(8, 16)) for _ in range(sentences)]
+        self.references = Ragged.from_lists(references)
+        self.pools = [[corrupted(reference, generator) for _ in range(pool)] for reference in references]
 
-    def _translate(self, weights: np.ndarray) -> list[SimpleNamespace]:
-        translations = []
+    def _translate(self, weights: np.ndarray) -> list[NBestList]:
+        lists = []
         for pool in self.pools:
-            scores = np.array([entry.features @ weights for entry in pool])
+            features = np.stack([values for _, values in pool])
+            scores = features @ weights
             best = np.argsort(-scores, kind="stable")[: self.nbest]
-            translations.append(SimpleNamespace(tokens=pool[best[0]].tokens, nbest=[pool[i] for i in best]))
-        return translations
+            words = Ragged.from_lists([pool[i][0] for i in best])
+            lists.append(NBestList(features[best], scores[best], words, []))
+        return lists
 
 
-def corrupted(reference: list[str], generator: np.random.Generator) -> SimpleNamespace:
-    """A candidate with wrong words, which two of its features count; one is the same for all, like the unknown-word
-    penalty.
+def corrupted(reference: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The words of a candidate, some of which are wrong, and its features: two count these, one is the same for all,
+    like the unknown-word penalty.
     """
-    share = generator.uniform(0.0, 0.6)
-    wrong = generator.random(len(reference)) < share
-    tokens = [str(generator.choice(WORDS)) if bad else str(word) for word, bad in zip(reference, wrong, strict=True)]
+    wrong = generator.random(len(reference)) < generator.uniform(0.0, 0.6)
+    words = np.where(wrong, generator.integers(0, WORDS, len(reference)), reference)
     features = generator.normal(size=FEATURES) * [1.0, 3.0, 1.0, 2.0, 1.0, 1.0]
     features += wrong.sum() * np.array([-0.6, 0, 0, 0.9, 0, 0])
     features[5] = 7.0
-    return SimpleNamespace(tokens=tokens, features=features.astype(np.float32))
+    return words, features.astype(np.float32)
 
 
 def random_candidates(seed: int, sentences: int = 5, features: int = 3, whole: bool = False) -> Candidates:

@@ -4,7 +4,7 @@ the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,12 @@ class NBestList(Sequence[NBestEntry]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    def part(self, begin: int, end: int) -> "NBestList":
+        """The entries from ``begin`` up to ``end``."""
+        here = slice(begin, end)
+        words = self.words.part(begin, end)
+        return NBestList(self.features[here], self.scores[here], words, self.spelling, self.traces[here])
+
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
@@ -109,11 +115,16 @@ def no_phrases(scores: int, alignment: Sequence[tuple[int, int]] = ()) -> Trace:
     return Trace(list(alignment), [], np.zeros((0, scores), dtype=np.float32))
 
 
+def empty_list(scores: int) -> NBestList:
+    """The list of an empty sentence, of one entry, by a system of so many scores."""
+    return NBestList(np.zeros((1, scores), np.float32), np.zeros(1), Ragged.from_lists([[]]), [], [no_phrases(scores)])
+
+
 def empty_translation(scores: int, nbest: int) -> Translation:
     """The translation of an empty sentence by a system of so many scores."""
-    features, nothing = np.zeros((1, scores), dtype=np.float32), no_phrases(scores)
-    entries = NBestList(features, np.zeros(1), Ragged.from_lists([[]]), [], [nothing])
-    return Translation([], features[0], 0.0, nothing, entries if nbest else ())
+    entries = empty_list(scores)
+    best = entries[0]
+    return Translation([], best.features, best.score, best.trace, entries if nbest else ())
 
 
 @kernel
@@ -130,19 +141,20 @@ def _sum_rows(rows: np.ndarray, numbers: np.ndarray, offsets: np.ndarray) -> np.
     return sums
 
 
-def translate(
-    lattice: Lattice,
-    model: TranslationModel,
-    nbest: int,
-    distinct: bool,
-    rescore: Callable[[Ragged, Derivations], np.ndarray] | None = None,
-    traced: bool = False,
-) -> list[Translation]:
-    """The best translation of every sentence of a lattice, with lists of ``nbest`` entries, distinct ones or not.
+Rescore = Callable[[Ragged, Derivations], np.ndarray]
+"""Where the network feature of a search only estimated: its exact values for n translations, of their words (int32
+``Ragged``) and derivations, float ``[n]``.
+"""
 
-    rescore: where the network feature of the search only estimated, gives its exact values for n translations (their
-    words, int32 ``Ragged``, and derivations -> float ``[n]``); the lists are in the order of the scores with these.
-    traced: whether the entries of the lists have their ``Trace``.
+
+def list_best(
+    lattice: Lattice, nbest: int, distinct: bool, rescore: Rescore | None = None
+) -> tuple[NBestList, np.ndarray, Ragged]:
+    """The ``nbest`` best translations of every sentence of a lattice, distinct ones or not, one list after the other.
+
+    rescore: lists are in the order of the scores with what it gives. Returns the entries, without traces, int64 ``[S +
+    1]``, where the list of each sentence begins, and int ``Ragged``, the arcs of each entry. With ``rescore`` a list is
+    as long as what was rescored.
     """
     weighted = lattice.weighted
     paths, scores, first = best_derivations(lattice, max(nbest, FINALISTS if rescore else 1), distinct)
@@ -159,17 +171,35 @@ def translate(
         features[:, column] = exact
         order = best_of_each(scores, first)[0]
         features, scores, words, paths = features[order], scores[order], words.take(order), paths.take(order)
-    spelling = weighted.prepared.spelling
+    return NBestList(features, scores, words, weighted.prepared.spelling), first, paths
+
+
+def cut(entries: NBestList, first: np.ndarray, most: int) -> list[NBestList]:
+    """The lists that begin at ``first``, of at most so many entries each."""
+    return [entries.part(begin, min(end, begin + most)) for begin, end in pairwise(first.tolist())]
+
+
+def translate(
+    lattice: Lattice,
+    model: TranslationModel,
+    nbest: int,
+    distinct: bool,
+    rescore: Rescore | None = None,
+    traced: bool = False,
+) -> list[Translation]:
+    """The best translation of every sentence of a lattice, with lists of ``nbest`` entries: see ``list_best``; traced:
+    whether these have their ``Trace``.
+    """
+    entries, first, paths = list_best(lattice, nbest, distinct, rescore)
     own = trace(lattice, paths.take(first[:-1]), model)
-    listed = trace(lattice, paths, model) if traced else []
-    result = []
-    for i, (begin, end) in enumerate(pairwise(first.tolist())):
-        last = min(end, begin + nbest)
-        part, shown = slice(begin, last), words.part(begin, last)
-        entries = NBestList(features[part], scores[part], shown, spelling, listed[part])
-        tokens = [spelling[word] for word in words[begin].tolist()]
-        result.append(Translation(tokens, features[begin], float(scores[begin]), own[i], entries if nbest else ()))
-    return result
+    if traced:
+        entries = replace(entries, traces=trace(lattice, paths, model))
+    bests = [entries[begin] for begin in first[:-1].tolist()]
+    lists = cut(entries, first, nbest) if nbest else [()] * len(bests)
+    return [
+        Translation(best.tokens, best.features, best.score, how, listed)
+        for best, how, listed in zip(bests, own, lists, strict=True)
+    ]
 
 
 def trace(lattice: Lattice, paths: Ragged, model: TranslationModel) -> list[Trace]:

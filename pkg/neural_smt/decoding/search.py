@@ -18,7 +18,16 @@ from neural_smt.decoding.batches import StatefulFeature, search_batch
 from neural_smt.decoding.features import DISTORTION, Weights
 from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import Translation, empty_translation, translate
+from neural_smt.decoding.nbest import (
+    NBestList,
+    Rescore,
+    Translation,
+    cut,
+    empty_list,
+    empty_translation,
+    list_best,
+    translate,
+)
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
 from neural_smt.decoding.scorers import load_feature
@@ -132,13 +141,29 @@ class Decoder:
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
         entries have a ``Trace``.
         """
-        rescore = self.feature.rescore if self.feature and self.feature.estimated else None
+        rescore = self._rescore()
 
         def finish(batch: Lattice) -> list[Translation]:
             return translate(batch, self.model, nbest, distinct, rescore, traced)
 
         translations = self._run(text, nbest > 1 or rescore is not None, finish, self.feature)
         return [translation or empty_translation(self.feature_set.size, nbest) for translation in translations]
+
+    def lists(self, text: Text, nbest: int) -> list[NBestList]:
+        """The best ``nbest`` distinct translations of every sentence, best first, without traces; an empty sentence has
+        an empty one.
+        """
+        rescore = self._rescore()
+
+        def finish(batch: Lattice) -> list[NBestList]:
+            entries, first, _ = list_best(batch, nbest, True, rescore)
+            return cut(entries, first, nbest)
+
+        lists = self._run(text, True, finish, self.feature)
+        return [entries or empty_list(self.feature_set.size) for entries in lists]
+
+    def _rescore(self) -> Rescore | None:
+        return self.feature.rescore if self.feature and self.feature.estimated else None
 
     def lattices(self, text: Text, density: float = math.inf) -> list[Lattice | None]:
         """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays.

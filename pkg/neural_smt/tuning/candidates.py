@@ -7,9 +7,10 @@ from typing import Annotated
 import numpy as np
 
 from neural_smt.bleu import corpus_statistics
-from neural_smt.bleu_primitives import SIZE
+from neural_smt.bleu_primitives import SIZE, count_translations
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.files import hash_text
+from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.records import Record
 from neural_smt.io.sorting import sort_numbers
@@ -45,6 +46,11 @@ class Candidates(Record):
         """int32 ``[N]``: the sentence each candidate belongs to."""
         return np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.offsets))
 
+    def take(self, rows: np.ndarray) -> "Candidates":
+        """Those of ``rows`` (int, ascending), of as many sentences."""
+        parts = self.features[rows], self.statistics[rows], self.digests[rows]
+        return Candidates(*parts, np.searchsorted(rows, self.offsets))
+
     @classmethod
     def empty(cls, size: int, features: int) -> "Candidates":
         """No candidates yet, for ``size`` sentences and ``features`` feature values."""
@@ -74,6 +80,13 @@ class Candidates(Record):
             offsets,
         )
 
+    def with_ids(self, sentences: np.ndarray, words: Ragged, features: np.ndarray, references: Ragged) -> "Candidates":
+        """See ``extended``; words: int32 ``Ragged`` of n translations; references: in the same ids, one for each
+        sentence.
+        """
+        statistics = count_translations(words.arrays, sentences, references.arrays)
+        return self.extended(sentences, _hash_lists(*words.arrays), features, statistics)
+
     def with_translations(
         self, listed: Sequence[tuple[int, Sequence[str]]], features: np.ndarray, references: Sequence[Sequence[str]]
     ) -> "Candidates":
@@ -85,6 +98,14 @@ class Candidates(Record):
             features=features,
             statistics=corpus_statistics(tokens, [references[number] for number, _ in listed]),
         )
+
+
+@kernel
+def _hash_lists(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    result = np.empty(len(offsets) - 1, dtype=np.uint64)
+    for i in range(len(result)):
+        result[i] = hash_words(values, offsets[i], offsets[i + 1])
+    return result
 
 
 @kernel

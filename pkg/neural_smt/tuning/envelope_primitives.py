@@ -68,6 +68,25 @@ def best_rows(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return best
 
 
+@kernel(fastmath={"contract"})
+def mark_best(columns: np.ndarray, offsets: np.ndarray, points: np.ndarray, marked: np.ndarray) -> None:
+    """Mark (bool ``[N]``) the candidates that have their sentence's highest score under any weights of ``points``.
+
+    columns: float32 ``[F, N]``; points: float32 ``[K, F]``.
+    """
+    scores = np.empty(np.diff(offsets).max(), dtype=np.float32) if len(offsets) > 1 else np.empty(0, dtype=np.float32)
+    for sentence in range(len(offsets) - 1):
+        start, size = offsets[sentence], offsets[sentence + 1] - offsets[sentence]
+        for point in points:
+            scores[:size] = 0
+            for feature in range(len(point)):
+                weight, column = point[feature], columns[feature, start : start + size]
+                for i in range(size):
+                    scores[i] += weight * column[i]
+            if size > 0:
+                marked[start + np.argmax(scores[:size])] = True
+
+
 @kernel
 def quality(total: np.ndarray) -> float:
     """Fourth power of corpus BLEU of summed statistics ``[9]``: as good to compare, and without logarithms."""

@@ -1,7 +1,8 @@
 """Minimum error rate training (Och 2003): weights that give the candidate lists the highest corpus BLEU.
 
 As in Moses' ``mert``, every coordinate is searched exactly from each starting point, until that gains no more than 1e-4
-BLEU; starting points are the current weights and random ones.
+BLEU; starting points are the current weights and random ones. Most candidates are the best of their sentence nowhere
+near: searches go over those that are best at one of some hundred points, and all candidates decide between their ends.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +15,14 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.jit import kernel
 from neural_smt.shards import in_threads
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.envelope_primitives import CandidateLists, best_rows, quality, search_line, sort_slopes
+from neural_smt.tuning.envelope_primitives import (
+    CandidateLists,
+    best_rows,
+    mark_best,
+    quality,
+    search_line,
+    sort_slopes,
+)
 
 MIN_GAIN = 1e-4
 """A coordinate ascent ends with the round that gains no more BLEU (0 to 1) than this."""
@@ -24,6 +32,14 @@ NARROWEST = 1e-4
 
 NOISE = 0.1
 """Standard deviation of the noise on the points of a refinement, in units of the mean absolute weight."""
+
+CLIMBED = 3
+"""Ends of searches over few candidates from which all candidates are searched."""
+
+SCOUTS, REACHES = 150, (0.02, 0.1, 0.4)
+"""Random points, and as many around the current weights, at which candidates are looked for; the steps along each
+coordinate, both ways, to others (weights have an L1 norm of 1).
+"""
 
 REFINED_TOGETHER = 2
 """Refinements that start from the same best point; a constant, so that threads do not change the result."""
@@ -134,11 +150,18 @@ class ErrorSurface(Surface):
 
     def __init__(self, candidates: Candidates, tunable: np.ndarray | None = None):
         super().__init__(np.ascontiguousarray(candidates.features.T), tunable)
+        self.candidates = candidates
         slopes, rows = np.zeros_like(self.columns), np.zeros(self.columns.shape, dtype=np.int32)
         self.lists = CandidateLists(self.columns, slopes, rows, candidates.offsets, candidates.statistics)
         self.first_rows = candidates.offsets[candidates.sentences]
         for feature in np.flatnonzero(self.tunable):
             sort_slopes(self.columns[feature], candidates.offsets, slopes[feature], rows[feature])
+
+    def narrowed(self, points: np.ndarray) -> "ErrorSurface":
+        """The surface of those candidates that are best at any of these points, float64 ``[K, F]``."""
+        marked = np.zeros(len(self.candidates), dtype=bool)
+        mark_best(self.columns, self.lists.offsets, points.astype(np.float32), marked)
+        return ErrorSurface(self.candidates.take(np.flatnonzero(marked)), self.tunable)
 
     def best_at(self, scores: np.ndarray) -> np.ndarray:
         """The row of the best candidate of each sentence, int32 ``[S]``; -1 without candidates."""
@@ -159,8 +182,23 @@ class ErrorSurface(Surface):
         return np.array_equal(column, column[self.first_rows])
 
 
+def look_out(surface: Surface, current: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Points at which candidates are looked for that searches may come upon, float64 ``[K, F]``: random ones, some
+    around the current weights, and some along each coordinate.
+    """
+    size, coordinates = len(current), np.eye(len(current))[surface.tunable]
+    near = 2 * NOISE / max(1, len(coordinates)) * generator.standard_normal((SCOUTS, size))
+    along = np.concatenate([step * coordinates for reach in REACHES for step in (-reach, reach)])
+    points = np.concatenate([current[None], generator.uniform(size=(SCOUTS, size)), current + near, current + along])
+    return np.where(surface.tunable, points, current)
+
+
 def optima(
-    surface: Surface, starts: Sequence[np.ndarray], settings: Settings, generator: np.random.Generator, threads: int = 1
+    surface: ErrorSurface,
+    starts: Sequence[np.ndarray],
+    settings: Settings,
+    generator: np.random.Generator,
+    threads: int = 1,
 ) -> list[Optimum]:
     """The point ``starts[0]`` and the ends of searches from ``starts``, from random points, and from around the best.
 
@@ -168,21 +206,34 @@ def optima(
     Moses; fixed weights keep the value they have in ``starts[0]``. The refinements, which Moses has not, start near the
     best point found so far (iterated local search): they find more for less time than as many random points. The result
     does not depend on ``threads``.
+    Searches go over the candidates that are best somewhere (``look_out``), and from the best of their ends on over all.
     """
     current = np.asarray(starts[0], dtype=np.float64)
     size = len(current)
     drawn = generator.uniform(size=(settings.restarts, size))
     noise = NOISE / max(1, surface.tunable.sum()) * generator.standard_normal((settings.refinements, size))
 
-    def search(point: np.ndarray) -> Optimum:
-        weights = surface.normalised(surface.ascend(surface.normalised(np.where(surface.tunable, point, current))))
-        return Optimum(weights, surface.bleu(weights))
-
     given = surface.normalised(current)
     found = [Optimum(given, surface.bleu(given))]
-    found += in_threads(search, [*starts, *drawn], threads)
-    for first in range(0, settings.refinements, REFINED_TOGETHER):
-        found += in_threads(search, highest(found).weights + noise[first : first + REFINED_TOGETHER], threads)
+
+    def search(among: ErrorSurface, points: Iterable[np.ndarray]) -> None:
+        def climb(point: np.ndarray) -> Optimum:
+            weights = surface.normalised(among.ascend(surface.normalised(np.where(surface.tunable, point, current))))
+            return Optimum(weights, surface.bleu(weights))
+
+        found.extend(in_threads(climb, list(points), threads))
+
+    def search_all() -> None:
+        best = sorted(found, key=lambda optimum: -optimum.bleu)[:CLIMBED]
+        search(surface, [optimum.weights for optimum in best])
+
+    search(surface.narrowed(look_out(surface, given, generator)), [*starts, *drawn])
+    search_all()
+    if settings.refinements:
+        few = surface.narrowed(look_out(surface, highest(found).weights, generator))
+        for first in range(0, settings.refinements, REFINED_TOGETHER):
+            search(few, highest(found).weights + noise[first : first + REFINED_TOGETHER])
+        search_all()
     return found
 
 

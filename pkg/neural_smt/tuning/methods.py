@@ -8,17 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.bleu import bleu
+from neural_smt.bleu_primitives import count_translations
 from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import Translation
+from neural_smt.decoding.nbest import NBestList
 from neural_smt.decoding.options import prepare
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
 from neural_smt.tuning.mert import ErrorSurface, Optimum, Surface, highest, optima
@@ -28,13 +30,13 @@ from neural_smt.tuning.mira import optimise_margins
 @dataclass
 class Method(ABC):
     """One way to tune. pool: the kind of its pool; decode: translates the development set with weights float64 ``[F]``
-    (None: nothing is decoded); references: one of each sentence; tunable: bool ``[F]``; settings: of the section
-    ``tuning``.
+    (None: nothing is decoded); references: one of each sentence, int32 ``Ragged`` in the ids of what is decoded;
+    tunable: bool ``[F]``; settings: of the section ``tuning``.
     """
 
     pool: ClassVar[type[Candidates] | type[LatticePool]]
     decode: Callable[[np.ndarray], Any] | None
-    references: Any
+    references: Ragged
     tunable: np.ndarray
     settings: Settings
 
@@ -54,8 +56,8 @@ class Method(ABC):
 
 
 class ListMethod(Method):
-    """N-best lists that ``decode`` makes, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012); references are
-    tokens.
+    """N-best lists that ``decode`` makes (of one or more entries), with MERT (Och 2003) or batch MIRA (Cherry and
+    Foster 2012).
     """
 
     pool = Candidates
@@ -75,19 +77,17 @@ class ListMethod(Method):
         return highest(optima(surface, [weights], settings, generator, threads)), pool
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
-        translations = required(self.decode)(weights)
-        listed = [(number, entry) for number, translation in enumerate(translations) for entry in translation.nbest]
-        if not listed:
+        lists: Sequence[NBestList] = required(self.decode)(weights)
+        if not lists:
             raise UserError("decoding gave no translation of the development set; check that the text is not empty")
-        features = np.stack([entry.features for _, entry in listed])
-        found = pool.with_translations([(n, entry.tokens) for n, entry in listed], features, self.references)
-        return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
+        numbers, first = np.arange(len(lists), dtype=np.int32), offsets_of([len(entries) for entries in lists])
+        words, features = Ragged.concatenate([e.words for e in lists]), np.concatenate([e.features for e in lists])
+        found = pool.with_ids(np.repeat(numbers, np.diff(first)), words, features, self.references)
+        return bleu(count_translations(words.take(first[:-1]).arrays, numbers, self.references.arrays)), found
 
 
 class LatticeMethod(Method):
-    """Lattices that ``decode`` makes (``FlatLattices``), with MERT (Macherey et al. 2008); references are in the ids of
-    the lattices' words (int32 ``Ragged``).
-    """
+    """Lattices that ``decode`` makes (``FlatLattices``), with MERT (Macherey et al. 2008)."""
 
     pool = LatticePool
 
@@ -132,14 +132,14 @@ def method_for(
     def decoder(vector: np.ndarray) -> Decoder:
         return Decoder(model, search, Weights.from_vector(features, vector), threads, feature)
 
-    def translate(vector: np.ndarray) -> Sequence[Translation]:
-        return decoder(vector).decode(prepared, nbest=settings.nbest, distinct=True)
+    def list_best(vector: np.ndarray) -> list[NBestList]:
+        return decoder(vector).lists(prepared, settings.nbest)
 
     def build_lattices(vector: np.ndarray) -> FlatLattices:
         density = settings.density or math.inf
         return FlatLattices.of(decoder(vector).lattices(prepared, density), features.size)
 
+    encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
     if settings.candidates == "lattice":
-        encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
         return LatticeMethod(build_lattices, encoded, features.tunable, settings)
-    return ListMethod(translate, references, features.tunable, settings)
+    return ListMethod(list_best, encoded, features.tunable, settings)
