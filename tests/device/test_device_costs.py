@@ -22,7 +22,9 @@ from neural_smt.decoding.scorers.attention import AttentionPredictions, Attentio
 from neural_smt.io.arrays import read_meta
 from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.networks import recurrence
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.normalisers import Normalisers
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.training.checkpoint import NAME as CHECKPOINT
 from neural_smt.training.checkpoint import save_checkpoint
@@ -152,6 +154,47 @@ def test_checkpoints_are_written_while_updates_go_on(tmp_path: Path, simulation:
     assert read_meta(tmp_path / "state" / CHECKPOINT)["progress"]["updates"] == 5
     # what PyTorch cannot repeat it warns of
     assert modes == [1] * 5 and torch.get_deterministic_debug_mode() == 0
+
+
+def test_minibatches_are_packed_by_a_thread_one_ahead(tmp_path: Path) -> None:
+    packed, pack, update, begun = [], Trainer._pack, Trainer.update, []
+
+    def noticing(trainer: Trainer, number: int) -> Any:
+        packed.append((number, threading.current_thread() is threading.main_thread(), len(begun)))
+        return pack(trainer, number)
+
+    def counting(trainer: Trainer) -> None:
+        begun.append(trainer.progress.updates)
+        update(trainer)
+
+    given = arguments("cslm", write_ngrams(tmp_path), tmp_path, updates=4, validate_every=0)
+    with patch.object(Trainer, "_pack", noticing), patch.object(Trainer, "update", counting):
+        train_network(**given | {"device": "cuda"})
+    assert [row[:2] for row in packed] == [(0, True), (1, False), (2, False), (3, False)]
+    assert all(number <= before <= number + 1 for number, _, before in packed)
+
+
+def test_without_triton_networks_train_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recurrence, "_kernels", recurrence._kernels.__wrapped__)
+    monkeypatch.setattr(recurrence, "find_spec", lambda name: None)
+    given = arguments("encoder_decoder", write_phrases(tmp_path), tmp_path, updates=2, validate_every=2)
+    train_network(**given | {"device": "cuda"})
+    assert (tmp_path / "model").exists()
+
+
+def test_normalisers_take_as_much_room_as_there_are_contexts(simulation: Any) -> None:
+    """And neither these nor their logits come back from the device on the way."""
+    random = np.random.default_rng(0)
+    weight, bias, inner = (
+        torch.from_numpy(random.normal(size=size).astype(np.float32)) for size in ((15003, 8), (15003,), (14, 8))
+    )
+    normalisers, made, room = Normalisers(weight.to("cuda"), bias.to("cuda")), [], Normalisers._buffer
+    there, before = inner.to("cuda"), (simulation.uploads.total(), simulation.waits.total())
+    with patch.object(Normalisers, "_buffer", lambda self, count: made.append(room(self, count)) or made[-1]):
+        found = normalisers(there)
+    assert [buffer.shape for buffer in made] == [(14, 15003)]
+    assert (simulation.uploads.total(), simulation.waits.total()) == before
+    np.testing.assert_allclose(found.cpu(), (inner @ weight.T + bias).logsumexp(1), rtol=1e-5)
 
 
 @pytest.mark.parametrize("limited", [False, True])

@@ -1,5 +1,6 @@
 """The CSLM against the equations in float64 NumPy, against plain autograd, and against the n-gram model beside it."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -240,5 +241,10 @@ def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
 def test_cuda_equals_cpu(language_model: NgramModel) -> None:
     network, ngrams = random_network(), random_ngrams(200)
     on_cpu = scorer_of(network, language_model, precision="fp32")(*ngrams)
-    on_cuda = scorer_of(network.to("cuda"), language_model, precision="fp32")(*ngrams)
+    scorer = scorer_of(network.to("cuda"), language_model, precision="fp32")
+    counted = getattr(sys.modules.get("simulated_cuda"), "counted", None)
+    before = counted and (counted.uploads.total(), counted.waits.total())
+    on_cuda = scorer(*ngrams)
+    # where that can be seen: there and back once
+    assert not counted or (counted.uploads.total(), counted.waits.total()) == (before[0] + 1, before[1] + 1)
     np.testing.assert_allclose(on_cuda, on_cpu, rtol=1e-9)

@@ -1,5 +1,6 @@
 """Trainings of all kinds of networks: resuming, starting afresh, refusals."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,8 @@ def test_cuda_trains_as_the_cpu(
         train_network(**chosen)
         found[device] = read_weights(tmp_path / device / "model")
     curves = [pd.read_csv(tmp_path / device / "curve.csv").drop(columns="seconds") for device in found]
-    pd.testing.assert_frame_equal(*curves, rtol=1e-4)
+    # a simulated device adds up in another order, and rounds as the CPU does
+    curve, number, small = (1e-6, 1e-5, 1e-6) if "simulated_cuda" in sys.modules else (1e-4, 1e-3, 1e-4)
+    pd.testing.assert_frame_equal(*curves, rtol=curve)
     for name, own in found["cpu"].items():
-        np.testing.assert_allclose(found["cuda"][name].cpu(), own, rtol=1e-3, atol=1e-4, err_msg=name)
+        np.testing.assert_allclose(found["cuda"][name].cpu(), own, rtol=number, atol=small, err_msg=name)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
-from neural_smt.networks.device import Linear, linear, pack, precision_context, table_rows
+from neural_smt.networks.device import Linear, linear, pack, precision_context, table_rows, uploaded
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers
@@ -248,18 +248,18 @@ class CslmScorer:
         for start in range(0, len(first), rows):
             begin, end = np.searchsorted(numbers, (start, start + rows))
             chunk, ngrams = contexts[first[start : start + rows]], order[begin:end]
-            owner, chosen = self._tensor(numbers[begin:end] - start), self._tensor(classes[ngrams])
+            owner, chosen, ids = self._tensors(numbers[begin:end] - start, classes[ngrams], chunk)
             # Gradient mode and autocast belong to a thread.
             with torch.no_grad(), precision_context(self.device, self.precision):
-                inner = self._before_softmax(chunk)
+                inner = self._before_softmax(ids)
                 totals = self._normalisers(inner, chunk)
                 logits = choose_logits(inner, self.weight, self.bias, owner, chosen)
                 scores[ngrams] = (logits - totals[owner]).double().cpu().numpy()
         return scores
 
-    def _before_softmax(self, contexts: np.ndarray) -> Tensor:
-        """h_2 of shortlist ids, int32 ``[C, history]``: ``[C, H_2]``."""
-        first = self.first_layer(self._tensor(contexts))
+    def _before_softmax(self, contexts: Tensor) -> Tensor:
+        """h_2 of shortlist ids, int64 ``[C, history]``: ``[C, H_2]``."""
+        first = self.first_layer(contexts)
         return self.network.before_softmax(first) if self.second_layer is None else self.second_layer(first)
 
     def _normalisers(self, inner: Tensor, contexts: np.ndarray) -> Tensor:
@@ -270,7 +270,7 @@ class CslmScorer:
             return self.normalisers(inner)
 
         def compute(rows: np.ndarray) -> np.ndarray:
-            return self.normalisers(inner[self._tensor(rows)]).double().cpu().numpy()
+            return self.normalisers(inner[torch.from_numpy(rows)]).double().numpy()
 
         return torch.from_numpy(self.known.values(contexts, compute)[0]).to(inner)
 
@@ -282,11 +282,11 @@ class CslmScorer:
         other = copy.copy(self)
         other.history = self.history if words is None else min(words, self.history)
         with torch.no_grad(), precision_context(self.device, self.precision):
-            ids = self.ids[np.minimum(contexts, len(self.ids) - 1)]
-            other.first_layer = self.first_layer.reading(other.history, self._tensor(ids))
+            (ids,) = self._tensors(self.ids[np.minimum(contexts, len(self.ids) - 1)])
+            other.first_layer = self.first_layer.reading(other.history, ids)
             inner = other._before_softmax(ids[:, self.history - other.history :])
             other.normalisers = NormaliserEstimate(inner, self.normalisers(inner), self.weight, self.bias)
         return other
 
-    def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array.astype(np.int64)).to(self.device)
+    def _tensors(self, *arrays: np.ndarray) -> tuple[Tensor, ...]:
+        return uploaded(tuple(torch.from_numpy(array.astype(np.int64)) for array in arrays), self.device)
