@@ -53,7 +53,7 @@ rule join_columns:
     resources:
         mem_mb=memory(2),
     params:
-        **step("rescoring.steps:join_columns"),
+        **step("rescoring.column_steps:join_columns"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -78,7 +78,7 @@ rule count_unknown_words:
     resources:
         mem_mb=memory(4),
     params:
-        **step("rescoring.steps:count_unknown_words"),
+        **step("rescoring.column_steps:count_unknown_words"),
     script:
         "../workflow_scripts/run_step.py"
 

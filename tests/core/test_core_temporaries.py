@@ -34,7 +34,9 @@ def write(folder, first):
         write_json(folder / "file", number)
 
 folder, chance, last, met = Path(sys.argv[1]), random.Random(1), 0, 0
-for _ in range(int(sys.argv[2])):
+for killed in range(20 * int(sys.argv[2])):
+    if killed >= int(sys.argv[2]) and last > 60 and met > 10:
+        break  # where writing takes longer, more are killed
     moment = chance.uniform(0.001, 0.03)
     child = os.fork()
     if not child:

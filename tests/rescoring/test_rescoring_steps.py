@@ -18,8 +18,9 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.rescoring import steps
+from neural_smt.rescoring.column_steps import count_unknown_words, join_columns
 from neural_smt.rescoring.scorer import WorkDone
-from neural_smt.rescoring.steps import Blocks, count_unknown_words, hash_phrases, join_columns, score_phrase_table
+from neural_smt.rescoring.steps import Blocks, hash_phrases, score_phrase_table
 from neural_smt.shortlist import most_frequent, shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 

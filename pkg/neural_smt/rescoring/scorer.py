@@ -19,29 +19,8 @@ from neural_smt.networks.device import precision_context, uploaded
 from neural_smt.networks.distinct import Level, SortedSequences
 from neural_smt.networks.encoder_decoder import EncoderDecoder, StepDecoder
 from neural_smt.networks.normalisers import Normalisers
+from neural_smt.rescoring.column_steps import WorkDone
 
-
-class WorkDone(NamedTuple):
-    """What was computed, and what a scorer without sharing would have computed.
-
-    pairs: all; words: target words of all pairs, end symbols included, each of which needs a normaliser without
-    sharing; sources: distinct; prefixes: distinct target prefixes of each source, the normalisers computed; steps: of
-    encoder and decoder over all pairs; states: those computed, for distinct prefixes.
-    """
-
-    pairs: int
-    words: int
-    sources: int
-    prefixes: int
-    steps: int
-    states: int
-
-    def __add__(self, other: "WorkDone") -> "WorkDone":  # type: ignore[override]  # adds, and does not join
-        """What two lots of pairs took."""
-        return WorkDone(*map(sum, zip(self, other, strict=True)))
-
-
-NOTHING = WorkDone(0, 0, 0, 0, 0, 0)
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
 

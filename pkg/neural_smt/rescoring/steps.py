@@ -7,7 +7,7 @@ once or shards of them, scores are the same to the last bit.
 import logging
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,17 @@ from tqdm import tqdm
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
-from neural_smt.io.files import read_lines, read_object, write_json
+from neural_smt.io.files import read_lines, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, load_forward_model
 from neural_smt.networks.folder import Trained
-from neural_smt.phrases.table import PhraseTable, load_part, save_column
+from neural_smt.phrases.table import PhraseTable, save_column
+from neural_smt.rescoring.column_steps import NOTHING, write_column
 from neural_smt.rescoring.proposed_table import propose_table
-from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
+from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.vocabulary import UNK, Vocabulary
 
 PAIRS = 1 << 20
 """Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""
@@ -122,64 +122,11 @@ def score_phrase_table(
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
     cost = work._asdict() | {"seconds": round(seconds, 3), "device": describe_device(place)}
     if shard is None:
-        _write_column(output, statistics, [(rows, scores)], cost, table)
+        write_column(output, statistics, [(rows, scores)], cost, table)
     else:
         save_column(output, scores, table, rows)
         write_json(statistics, cost)
     log.info("%d pairs in %.1f s, %.0f pairs/s", work.pairs, seconds, work.pairs / max(seconds, 1e-9))
-
-
-def join_columns(
-    *, phrase_table: Path, parts: list[Path], part_statistics: list[Path], output: Path, statistics: Path
-) -> None:
-    """Make the score column, and what it cost, of what ``score_phrase_table`` wrote of all shards."""
-    table = PhraseTable.load(phrase_table)
-    costs = [read_object(path) for path in part_statistics]
-    summed = {key: sum(cost[key] for cost in costs) for key in (*WorkDone._fields, "seconds")}
-    summed["seconds"] = round(summed["seconds"], 3)
-    scored = (load_part(part, table) for part in parts)
-    _write_column(output, statistics, scored, summed | {"device": costs[0]["device"]}, table)
-
-
-Part = tuple[np.ndarray, np.ndarray]
-"""Rows of a table and their scores."""
-
-
-def _write_column(
-    output: Path, statistics: Path, parts: Iterable[Part], cost: dict[str, Any], table: PhraseTable
-) -> None:
-    """Write the scores of all rows in the order of the table, and what they cost, seconds of all shards together.
-
-    parts: rows and scores of each shard.
-    """
-    column, count = np.empty(len(table), dtype=np.float32), 0
-    missing = np.ones(len(table), dtype=np.bool_)
-    for rows, scores in parts:
-        column[rows], missing[rows] = scores, False
-        count += len(rows)
-    if missing.any() or count != len(table):
-        raise UserError(f"{output}: {count} scores do not make a column of {len(table)}; score all shards again")
-    save_column(output, column, table)
-    further = {
-        "pairs_per_second": round(cost["pairs"] / max(cost["seconds"], 1e-9), 1),
-        "mean_log_probability": float(column.mean(dtype=np.float64)) if len(column) else None,
-    }
-    write_json(statistics, cost | further)
-
-
-def count_unknown_words(
-    *, phrase_table: Path, source_vocabulary: Path, target_vocabulary: Path, target_shortlist: Path, output: Path
-) -> None:
-    """Count the target words of every phrase pair that the networks do not know, as a negative score column.
-
-    The word penalty of Cho et al. (2014, section 4.1): networks overestimate words outside the shortlist, because all
-    of them share the probability of ``[UNK]``.
-    """
-    table, (_, vocabulary) = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
-    unknown = shortlist_ids(vocabulary, Vocabulary.load(target_shortlist)) == UNK
-    counts = table.target.count(unknown)
-    save_column(output, -counts, table)
-    log.info("%d of %d target words are unknown to the networks", counts.sum(dtype=np.int64), len(table.target.values))
 
 
 def propose_phrases(
