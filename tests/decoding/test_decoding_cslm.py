@@ -141,6 +141,9 @@ def test_estimates_only_prune(folder, algorithm, context):
     found = [tiny.all_derivations(decoder.model, text, *given, feature=plain) for text in SENTENCES]
     expected = [[derivation.score for derivation in derivations] for derivations in found]
     runs = [decoder.decode(SENTENCES, nbest=n, distinct=n < 1000) for n in (100_000, 0, 3, 200)]
+    for listed, decoded in zip(decoder.lists(SENTENCES, 3), runs[2], strict=True):
+        assert [(entry.tokens, entry.score) for entry in listed] == [(e.tokens, e.score) for e in decoded.nbest]
+        assert listed.features.tolist() == [entry.features.tolist() for entry in decoded.nbest]
     for scores, everything, best, short, long in zip(expected, *runs, strict=True):
         np.testing.assert_allclose([entry.score for entry in everything.nbest], scores, rtol=1e-5, atol=1e-4)
         assert best.score == pytest.approx(scores[0], abs=1e-4) and len(best.nbest) == 0
