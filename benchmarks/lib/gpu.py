@@ -62,10 +62,9 @@ def measure(
     """Measure an entry of a table, for about so many seconds, and write figures as JSON.
 
     factor: of the minibatch, which all processes share; kernels: whether by those for Triton; graphs: whether updates
-    are captured. Written are milliseconds
-    of a minibatch, examples and target tokens per second, the share of the time that the products alone would take in
-    bfloat16, gigabytes at most (of the first process); and, where rates of plans follow from it, the entry of their
-    table, with seconds, MACs and time steps of a round as they count them.
+    are captured. Written are milliseconds of a minibatch, examples and target tokens per second, the share of the time
+    that the products alone would take in bfloat16, gigabytes at most (of the first process); and, where rates of plans
+    follow from it, the entry of their table, with seconds, MACs and time steps of a round as they count them.
     """
     torch.cuda.reset_peak_memory_stats()
     here, group = workload(table, name), Processes.current()

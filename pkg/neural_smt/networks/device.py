@@ -258,14 +258,15 @@ class Staged(NamedTuple):
         _mapped(batch, lambda tensor: found.setdefault(id(tensor), tensor))
         tensors = [tensor for tensor in found.values() if tensor.device.type == "cpu"]
         tensors.sort(key=lambda tensor: -tensor.element_size())
-        numbers = pinned(sum(map(_bytes, tensors)))
-        for tensor, part in zip(tensors, numbers.split([_bytes(tensor) for tensor in tensors]), strict=True):
+        sizes = [tensor.nbytes for tensor in tensors]
+        numbers = pinned(sum(sizes))
+        for tensor, part in zip(tensors, numbers.split(sizes), strict=True):
             part.view(tensor.dtype).view(tensor.shape).copy_(tensor)
         return cls(batch, tensors, numbers)
 
     def arrived(self, numbers: Tensor) -> Any:
         """The batch on a device that holds these numbers."""
-        parts = zip(self.tensors, numbers.split([_bytes(tensor) for tensor in self.tensors]), strict=True)
+        parts = zip(self.tensors, numbers.split([tensor.nbytes for tensor in self.tensors]), strict=True)
         moved = {id(tensor): part.view(tensor.dtype).view(tensor.shape) for tensor, part in parts}
         return _mapped(self.batch, lambda tensor: moved.get(id(tensor), tensor))
 
@@ -279,10 +280,6 @@ class Staged(NamedTuple):
         """
         places = {id(tensor): place for place, tensor in enumerate(self.tensors)}
         return _shape(self.batch, places), tuple((tensor.dtype, tensor.shape) for tensor in self.tensors)
-
-
-def _bytes(tensor: Tensor) -> int:
-    return tensor.numel() * tensor.element_size()
 
 
 def pinned(size: int) -> Tensor:

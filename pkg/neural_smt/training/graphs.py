@@ -50,14 +50,13 @@ class Graphs:
         """Of a minibatch on its way; gradients are overwritten by the next call."""
         learnt = [name for name, parameter in self.parameters.items() if parameter.requires_grad]
         key = batch.shape(), divisor, *learnt
-        graph = self.found.get(key)
-        if graph is None and (key not in self.found or len(self.found) > MOST):
-            if len(self.found) <= MOST:
+        if key not in self.found:
+            if len(self.found) < MOST:
                 self.found[key] = None
             self.differentiate(batch.on(self.device), divisor)
             return
-        if graph is None:
-            graph = self.found[key] = self._capture(batch, divisor, learnt)
+        graph = self.found[key] or self._capture(batch, divisor, learnt)
+        self.found[key] = graph
         graph.numbers.copy_(batch.numbers, non_blocking=True)
         graph.captured.replay()
         for name in graph.learnt:

@@ -250,8 +250,8 @@ class Trainer:
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
         self.processes = Processes.current()
-        # on a GPU a minibatch is packed while the one before is at work: the number of its update, and it
-        self._ahead: tuple[int, Future[tuple[Minibatch, Staged]]] | None = None
+        # on a GPU the minibatch of an update is packed while the one before is at work
+        self._ahead: dict[int, Future[tuple[Minibatch, Staged]]] = {}
         on_gpu = self.device.type != "cpu"
         self._threads = ThreadPoolExecutor(2) if on_gpu else None
         self._graphs = Graphs(self._differentiate, self.parameters) if on_gpu and self.graphs else None
@@ -327,14 +327,14 @@ class Trainer:
             if batch.examples:
                 self._differentiate(batch.inputs, batch.divisor)
         else:
-            ahead = self._ahead if self._ahead and self._ahead[0] == number else None
-            batch, staged = ahead[1].result() if ahead else self._pack(number)
+            ahead = self._ahead.pop(number, None)
+            batch, staged = ahead.result() if ahead else self._pack(number)
             if batch.examples and self._graphs:
                 self._graphs(staged, batch.divisor)
             elif batch.examples:
                 self._differentiate(staged.on(self.device), batch.divisor)
             if number + 1 < self.settings.updates:
-                self._ahead = number + 1, self._threads.submit(self._pack, number + 1)
+                self._ahead = {number + 1: self._threads.submit(self._pack, number + 1)}
         if self.processes.size > 1:
             sum_gradients(self.parameters)
         if not math.isfinite(self.optimiser.update()):

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from neural_smt.bleu import corpus_statistics
 from neural_smt.bleu_primitives import SIZE, count_translations
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.io.files import hash_text
 from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.records import Record
@@ -62,7 +60,7 @@ class Candidates(Record):
     ) -> "Candidates":
         """These candidates and those of the new ones that are not among them.
 
-        sentences: int ``[n]``; words: uint64 ``[n]``, a digest of each candidate's words (``hash_text``);
+        sentences: int ``[n]``; words: uint64 ``[n]``, a digest of each candidate's words;
         features ``[n, F]``; statistics ``[n, 9]``. Two candidates of a sentence are the same when words and
         features are: another derivation with other feature values is another line for the search.
         """
@@ -91,13 +89,12 @@ class Candidates(Record):
         self, listed: Sequence[tuple[int, Sequence[str]]], features: np.ndarray, references: Sequence[Sequence[str]]
     ) -> "Candidates":
         """See ``extended``; listed: the sentence and the tokens of each; references: tokens, one for each sentence."""
-        tokens = [words for _, words in listed]
-        return self.extended(
-            sentences=np.array([number for number, _ in listed], dtype=np.int32),
-            words=np.array([hash_text(" ".join(words)) for words in tokens], dtype=np.uint64),
-            features=features,
-            statistics=corpus_statistics(tokens, [references[number] for number, _ in listed]),
+        index: dict[str, int] = {}
+        words, others = (
+            Ragged.from_lists([index.setdefault(word, len(index)) for word in tokens] for tokens in texts)
+            for texts in ([words for _, words in listed], references)
         )
+        return self.with_ids(np.array([number for number, _ in listed], dtype=np.int32), words, features, others)
 
 
 @kernel
