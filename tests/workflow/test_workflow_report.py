@@ -208,7 +208,8 @@ def test_every_drawing_names_its_axes(browser: Browser, report: Path) -> None:
         "alignments.html": ["source words (en) \u2192", "\u2190 target words (fr)"],
     }.items():
         browser.open((report.parent / "report" / name).as_uri())
-        browser.wait("document.querySelectorAll('svg').length > 0")
+        # a page that is still read may hold half of a drawing
+        browser.wait("document.readyState === 'complete' && document.querySelectorAll('svg').length > 0")
         drawn = "[...document.querySelectorAll('svg')].map((svg) => [...svg.querySelectorAll('text')]"
         shown = browser.value(f"{drawn}.map((text) => text.textContent))")
         assert all(set(axes) <= set(texts) for texts in shown)

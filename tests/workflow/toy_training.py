@@ -35,7 +35,7 @@ def prepare(*, texts, vocabulary, shortlist, settings, place, seed):
     words = torch.from_numpy(known.encode(read_lines(texts[0])).values).long()
     network, count = Toy(ToyConfig(len(known))).to(place), len(words)
     loop = settings.replace(validate_every=10, checkpoint_every=10, patience=0, keep="last", precision="fp32")
-    examples = {"updates_per_epoch": 4, "validation": []}
-    task = SimpleNamespace(network=network, minibatch=lambda _, share=WHOLE: Minibatch(words, count, count), **examples)
+    minibatches = {"minibatch": lambda _, share=WHOLE: Minibatch(words, count, count), "begin": lambda _: None}
+    task = SimpleNamespace(network=network, updates_per_epoch=4, validation=[], **minibatches)
     optimiser = AdaDelta(dict(network.named_parameters()), 1e-6)
     return Training(task, optimiser, loop, [], [words.numpy()], lambda folder, _: Trained(network, known).save(folder))
