@@ -23,6 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import sacrebleu
 from lib import REPETITIONS, RESULTS, ROOT, SHARED, fastest, peak_megabytes
 from lib.multi30k import FOLDER, available, model, sentences
 
@@ -30,6 +31,7 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import load_model
 from neural_smt.decoding.moses.ini import read_moses_ini
+from neural_smt.decoding.moses.steps import BATCH
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import read_lines, write_json
@@ -181,18 +183,25 @@ def in_process(task: str, *arguments: str, cache: str | None = None) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def start(ini_path: str, compiled: str) -> dict:
-    """Seconds and peak memory of loading the model, then of translating with each search."""
+def start(ini_path: str, compiled: str, form: str = "") -> dict:
+    """Seconds and peak memory of loading the model, then of translating with each search, ``BATCH`` sentences at a
+    time, and BLEU; form: ``compact`` or nothing. imported: the memory of a process that has loaded nothing yet.
+    """
+    memory = {"imported": peak_megabytes()}
     began = time.perf_counter()
     ini = read_moses_ini(Path(ini_path))
-    loaded = load_model(ini, compiled)
+    loaded = load_model(ini, compiled, form == "compact")
     loading = time.perf_counter() - began
-    memory = {"loaded": peak_megabytes()}
-    text = sentences(TEST, "en")
+    memory["loaded"] = peak_megabytes()
+    text, references = sentences(TEST, "en"), [" ".join(tokens) for tokens in sentences(TEST, "fr")]
+    bleu = {}
     for name in ("stack 200", "cube 1000"):
-        Decoder(loaded, SearchSettings(**SEARCHES[name]), ini.weights).decode(text)
+        decoder = Decoder(loaded, SearchSettings(**SEARCHES[name]), ini.weights)
+        batches = (decoder.decode(text[start : start + BATCH]) for start in range(0, len(text), BATCH))
+        translations = [" ".join(one.tokens) for batch in batches for one in batch]
         memory[name] = peak_megabytes()
-    return {"load_seconds": round(loading, 3), "peak_megabytes": memory}
+        bleu[name] = round(sacrebleu.corpus_bleu(translations, [references], tokenize="none", force=True).score, 2)
+    return {"load_seconds": round(loading, 3), "peak_megabytes": memory, "bleu": bleu}
 
 
 def first(ini_path: str, compiled: str, search: str) -> dict:
@@ -207,11 +216,13 @@ def first(ini_path: str, compiled: str, search: str) -> dict:
 def measure_starts(ini: Path) -> dict:
     """Loading times, memory, and what compiling the kernels costs once."""
     with tempfile.TemporaryDirectory() as folder:
-        compiled = str(Path(folder) / "compiled")
+        compiled, compact = str(Path(folder) / "compiled"), str(Path(folder) / "compact")
         starts = {
             "text": in_process("start", str(ini), "off"),
             "text_to_compiled": in_process("start", str(ini), compiled),
             "compiled": min((in_process("start", str(ini), compiled) for _ in range(REPETITIONS)), key=str),
+            "text_to_compact": in_process("start", str(ini), compact, "compact"),
+            "compact": min((in_process("start", str(ini), compact, "compact") for _ in range(REPETITIONS)), key=str),
             "first_sentence": {
                 name: {
                     "kernels_compiled_now": in_process("first", str(ini), compiled, name, cache=f"{folder}/{i}"),
@@ -220,8 +231,9 @@ def measure_starts(ini: Path) -> dict:
                 for i, name in enumerate(("stack 200", "cube 1000"))
             },
         }
-    for kind in ("text", "text_to_compiled", "compiled"):
-        print(f"{kind:18} load {starts[kind]['load_seconds']:.2f} s, peak MB {starts[kind]['peak_megabytes']}")
+    for kind in ("text", "text_to_compiled", "compiled", "text_to_compact", "compact"):
+        found = starts[kind]
+        print(f"{kind:18} load {found['load_seconds']:.2f} s, peak MB {found['peak_megabytes']}, BLEU {found['bleu']}")
     print("Moses: load 7.3 s, 947 MB; compact tables 0.04 s, 100 MB; Moses2: 11.9 s, 1263 MB; ProbingPT 0.5 s, 165 MB")
     for name, seconds in starts["first_sentence"].items():
         kinds = ", ".join(f"{kind} {value['seconds']} s" for kind, value in seconds.items())

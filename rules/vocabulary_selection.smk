@@ -78,6 +78,7 @@ rule measure_candidates:
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
         dictionary_sizes=config["vocabulary_selection"]["dictionary_sizes"],
         batch=config["vocabulary_selection"]["batch"],
+        measured=config["vocabulary_selection"]["measured"],
         training="train",
         seed=config["seed"],
     script:

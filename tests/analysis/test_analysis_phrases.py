@@ -57,7 +57,9 @@ def texts(table: PhraseTable, vocabulary: Vocabulary, numbers: np.ndarray) -> li
     return [vocabulary.text(table.source[number]) for number in numbers]
 
 
-def test_groups_are_long_known_have_three_targets_and_do_not_overlap(table: tuple) -> None:
+def test_groups_are_long_known_have_three_targets_and_do_not_overlap(
+    table: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
     phrases, (source, _) = table
     ids = np.arange(len(source))
     groups = draw_groups(phrases, ids, SETTINGS, seed=1)
@@ -71,8 +73,13 @@ def test_groups_are_long_known_have_three_targets_and_do_not_overlap(table: tupl
     assert texts(phrases, source, top) == ["a b c d"]
     ids[source.index["e"]] = 0
     assert "e f g h" not in texts(phrases, source, draw_groups(phrases, ids, SETTINGS, 1)["frequent"])
-    assert texts(phrases, source, np.flatnonzero(~phrase_tables.known_phrases(phrases, ids))) == ["e f g h"]
-    assert sorted(phrase_tables.phrase_counts(phrases).tolist()) == [2, 3, 20, 30, 40, 50, 99]
+    every = np.arange(len(phrases.source))
+    assert sorted(phrase_tables.phrase_counts(phrases, every).tolist()) == [2, 3, 20, 30, 40, 50, 99]
+    known = phrase_tables.long_phrases(phrases, ids, words=1)
+    assert texts(phrases, source, np.setdiff1d(every, known)) == ["e f g h"]
+    monkeypatch.setattr(phrase_tables, "PIECE", 5)
+    np.testing.assert_array_equal(phrase_tables.long_phrases(phrases, ids, words=1), known)
+    assert len(known) > len(phrase_tables.long_phrases(phrases, ids, words=3))
 
 
 def test_preferred_target_phrases_of_both_models(table: tuple) -> None:

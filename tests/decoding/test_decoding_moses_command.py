@@ -107,6 +107,20 @@ def test_the_second_start_uses_the_compiled_form_under_any_weights(model, tmp_pa
     assert read_lines(tmp_path / "third")[0] != read_lines(tmp_path / "first")[0]
 
 
+def test_a_compact_form_translates_alike_and_lies_beside_the_other(model, tmp_path, monkeypatch):
+    assert decode(tmp_path, model, "--output", tmp_path / "exact") == 0
+    for number in range(2):
+        assert decode(tmp_path, model, "--compact", "--output", tmp_path / str(number)) == 0
+        monkeypatch.setattr(compiled, "read_text_model", None)  # would fail if called
+    # so few scores have a code each
+    assert {(tmp_path / name).read_bytes() for name in "01"} == {(tmp_path / "exact").read_bytes()}
+    monkeypatch.undo()
+    loaded = compiled.load_model(read_moses_ini(model), compact=True)
+    assert type(loaded.phrase_table).__name__ == "CompactTable" and loaded.language_models[0].quantised
+    assert {"moses.ini.compact", "moses.ini.compiled"} <= {path.name for path in model.parent.iterdir()}
+    assert type(load(model)[1].phrase_table).__name__ == "PhraseTable"
+
+
 @pytest.mark.parametrize("name", ["phrase-table", "reordering-table", "lm.arpa"])
 def test_sources_that_change_are_noticed(model, name):
     build = load(model)[0]["build"]

@@ -30,11 +30,13 @@ from neural_smt.experiment.system_folder import pack_system
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.folder import Trained
+from neural_smt.phrases.compact import CompactTable
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.training.checkpoint import NAME, Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.translation.experiment import Experiment, open_system
 from neural_smt.translation.steps import load_text_translator
 from neural_smt.tuning.candidates import Candidates, LatticePool
+from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 MODEL, WEIGHTS = random_model(5)
@@ -55,6 +57,18 @@ def write_table(folder: Path) -> None:
     MODEL.phrase_table.save(folder / "table")
     SOURCE.save(folder / "source")
     TARGET.save(folder / "target")
+
+
+def write_compact(folder: Path) -> None:
+    """The same as a compact table."""
+    write_table(folder)
+    CompactTable.of(MODEL.phrase_table, {}, (len(SOURCE), len(TARGET))).save(folder / "table")
+
+
+def read_compact(folder: Path) -> list[Any]:
+    """What is translated with it."""
+    vocabularies = Vocabulary.load(folder / "source"), Vocabulary.load(folder / "target")
+    return translated(phrase_table=CompactTable.load(folder / "table", vocabularies))
 
 
 def read_table(folder: Path) -> list[Any]:
@@ -200,6 +214,7 @@ def write_checkpoint(folder: Path) -> None:
 
 ARRAYS = [
     ("phrase table, compiled", write_table, read_table),
+    ("phrase table, compact", write_compact, read_compact),
     ("language model, compiled", write_models, read_models),
     ("lexical table", write_lexical, read_lexical),
     ("lattices", lambda folder: FLAT.save(folder / "lattices"), read_flat),

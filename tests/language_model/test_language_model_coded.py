@@ -11,8 +11,9 @@ from ngram_tables import CASES, WORDS, ngrams, random_text, real_text, walk
 from refusals import check_refused
 
 from neural_smt.errors import UserError
+from neural_smt.io.codes import CODES, choose_centres, encode
 from neural_smt.language_model import automaton
-from neural_smt.language_model.automaton import CODES, NgramError, choose_centres, encode
+from neural_smt.language_model.automaton import NgramError
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, context_states, word_mass
 from neural_smt.language_model.ngrams import NgramTable

@@ -22,6 +22,7 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.steps import build_representation
+from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
 from neural_smt.training.loop import Trainer
 from neural_smt.training.recurrent import count_collisions, prepare
@@ -230,7 +231,7 @@ def test_steps_are_those_of_the_formula() -> None:
         assert weight["w"].tolist() == [pytest.approx(expected), 3]
 
 
-def test_collisions_are_counted() -> None:
+def test_collisions_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """One word and the end, in classes of their own: histories of lengths 0 and 1 at two predictions are 8 features."""
     classes = WordClasses(np.array([3, 2, 0], dtype=np.int32), np.array([0, 1, 2, 3]))
     sentences = Ragged.from_lists([[3], [3]])
@@ -239,4 +240,6 @@ def test_collisions_are_counted() -> None:
     crowded = Ragged.from_lists([[3, 0], [3, 3, 3], [0, 3]])
     found = count_collisions(RecurrentConfig(4, 3, direct_size=16, direct_order=3), classes, crowded)
     assert 0 < found["sharing"] <= found["features"]
+    monkeypatch.setattr(recurrent, "COUNTED", 2)
+    assert count_collisions(RecurrentConfig(4, 3, direct_size=16, direct_order=3), classes, crowded) == found
     assert not any(count_collisions(RecurrentConfig(4, 3, direct_size=0), classes, sentences).values())

@@ -156,8 +156,9 @@ def test_files_of_a_system_are_those_of_its_data_and_table(repository: Path) -> 
     assert search not in layout.system_inputs("searched", searched=False)["depends"]
 
 
-def pack(folder: Path, capfd: pytest.CaptureFixture[str], system: str, *options: str) -> str:
+def pack(folder: Path, capfd: pytest.CaptureFixture[str], system: str, *options: str, compact: bool = False) -> str:
     """Pack a system into ``folder/moved``, leave nothing of its experiment; what it makes of ``folder/text``."""
+    form = ["--compact"] if compact else []
     (folder / "experiment").mkdir()
     (folder / "elsewhere").mkdir()
     config = write_experiment(folder / "experiment")
@@ -166,7 +167,7 @@ def pack(folder: Path, capfd: pytest.CaptureFixture[str], system: str, *options:
     assert main(["translate", *named, str(folder / "text")]) == 0
     translation = capfd.readouterr().out
     assert len(translation.splitlines()) == 3
-    assert main(["pack", *named, str(folder / "packed")]) == 0
+    assert main(["pack", *named, *form, str(folder / "packed")]) == 0
     assert main(["pack", *named, str(folder / "packed")]) == 1, "it is there already"
     shutil.rmtree(folder / "experiment")
     (folder / "packed").rename(folder / "moved")
@@ -174,12 +175,13 @@ def pack(folder: Path, capfd: pytest.CaptureFixture[str], system: str, *options:
     return translation
 
 
+@pytest.mark.parametrize("compact", [False, True], ids=["as it is", "compact"])
 @pytest.mark.parametrize(("system", "options"), [("baseline", ["--run", "2"]), ("network", []), ("replacing", [])])
 def test_a_packed_system_translates_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, system: str, options: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, system: str, options: list[str], compact: bool
 ) -> None:
-    """Moved, from another working directory, without the experiment and its results."""
-    expected = pack(tmp_path, capfd, system, *options)
+    """Moved, from another working directory, without the experiment and its results. Of few scores each has a code."""
+    expected = pack(tmp_path, capfd, system, *options, compact=compact)
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert main(["translate", "../moved", "../text"]) == 0
     assert capfd.readouterr().out == expected

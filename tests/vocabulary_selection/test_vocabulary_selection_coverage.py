@@ -1,16 +1,25 @@
 """Coverage of the reference and sizes of sets, by hand and by brute force; reasons for every word."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from candidates import whole_sets
 from vocabularies_world import CASES, SOURCE, TARGET, sizes
 
+from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection import coverage_steps
 from neural_smt.vocabulary_selection.building import Sources, build_sets
 from neural_smt.vocabulary_selection.candidates import CandidateSets
-from neural_smt.vocabulary_selection.coverage_steps import Coverage, combinations, measure_combinations, measure_pieces
+from neural_smt.vocabulary_selection.coverage_steps import (
+    Coverage,
+    combinations,
+    draw_pairs,
+    measure_combinations,
+    measure_pieces,
+)
 from neural_smt.vocabulary_selection.steps import explain, reason_rows
 
 
@@ -47,7 +56,7 @@ def test_the_columns_are_those_of_the_paper() -> None:
 
 def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sources) -> None:
     ids = sources.encode(SOURCE), sources.network.encode_words(TARGET)
-    measured = measure_combinations(sources, sizes(1, 1, 1), [1, 2], *ids, batch=2, seed=1, training=True)
+    measured = measure_combinations(sources, sizes(1, 1, 1), [1, 2], *ids, batch=2, training=True)
     found = {(name, top): held for name, top, held in measured}
     for top in (1, 2):
         both, alone = found["V^P + V^D", top], found["V^D", top]
@@ -61,13 +70,25 @@ def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sourc
 def test_a_text_measured_in_pieces_gives_the_same_coverage(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = sizes(2, 2, 1)
     ids = sources.encode(SOURCE), sources.network.encode_words(TARGET)
-    arguments = sources, settings, [1], *ids, 2, 1, True
+    arguments = sources, settings, [1], *ids, 2, True
     whole = list(measure_combinations(*arguments))
     monkeypatch.setattr(coverage_steps, "PIECE", 3)
     assert list(measure_combinations(*arguments)) == whole
     sets, references = build_sets(sources, settings, SOURCE, TARGET), sources.network.encode_words(TARGET)
-    rows = np.random.default_rng(1).permutation(len(SOURCE))
-    assert whole[-1][2] == measure_pieces([(sets.take(rows), references.take(rows))], 2)
+    assert whole[-1][2] == measure_pieces([(sets, references)], 2)
+
+
+def test_pairs_are_drawn_from_all_of_a_text_and_stay_together(tmp_path: Path) -> None:
+    sides = [tmp_path / name for name in ("source", "target")]
+    for side in sides:
+        write_lines(side, [f"{side.name} {number}" for number in range(100)])
+    numbers = []
+    for count, seed in ((100, 1), (1000, 1), (10, 1), (10, 2)):
+        source, target = draw_pairs(*sides, count, seed)
+        assert [line.split()[1] for line in source] == [line.split()[1] for line in target]
+        numbers.append([int(line.split()[1]) for line in source])
+    assert numbers[0] == numbers[1] != sorted(numbers[0]) == list(range(100))
+    assert numbers[2] == numbers[0][:10] != numbers[3]
 
 
 @pytest.mark.parametrize("reference", [None, "la voiture zèbre"])

@@ -66,7 +66,16 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     write_lines(tmp_path / "dev.target", ["la voiture rouge", "un zèbre | rare"])
     texts = {name: [str(tmp_path / f"{start}{side}") for side in ("source", "target")] for name, start in NAMES.items()}
     outputs = {"csv_output": tmp_path / "c.csv", "markdown_output": tmp_path / "c.md"}
-    inputs = {"texts": texts, "settings": SETTINGS, "batch": 2, "training": "train", "seed": 1, **world, **outputs}
+    inputs = {
+        "texts": texts,
+        "settings": SETTINGS,
+        "batch": 2,
+        "measured": 99,
+        "training": "train",
+        "seed": 1,
+        **world,
+        **outputs,
+    }
     measure_candidates(**inputs, dictionary_sizes=[2])
     rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(tmp_path / "c.csv")}
     columns = {("V^P", ""), *product(("V^D", "V^P + V^D", "V^P + V^D + V^T"), "12")}
@@ -89,6 +98,7 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
     assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
     check_refused(["batches", "2"], measure_candidates, **inputs, dictionary_sizes=[-1])
+    check_refused(["batches", "0 sentences"], measure_candidates, **inputs | {"measured": 0}, dictionary_sizes=[2])
 
 
 NAMES = {"train": "", "dev": "dev."}

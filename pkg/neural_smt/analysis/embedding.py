@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from neural_smt.analysis.phrase_tables import known_phrases, load_network, phrase_counts
+from neural_smt.analysis.phrase_tables import load_network, long_phrases, phrase_counts
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.ragged import Ragged
@@ -40,13 +40,13 @@ def embed_phrases(
     chosen = section_settings("analysis", settings)
     trained, vocabulary = load_network(model), Vocabulary.load(source_vocabulary)
     table, ids = PhraseTable.load(phrase_table), shortlist_ids(vocabulary, trained.source)
-    pool = np.flatnonzero((table.source.lengths >= chosen.min_words) & known_phrases(table, ids))
+    pool = long_phrases(table, ids, chosen.min_words)
     drawn = np.random.default_rng(seed).choice(pool, min(chosen.long_phrases, len(pool)), replace=False)
     drawn.sort()
     phrases = table.source.take(drawn)
     vectors = summaries(trained.network, Ragged(ids[phrases.values], phrases.offsets))
     places = project(vectors, chosen.perplexity, seed)
-    write_points(output, [vocabulary.text(phrase) for phrase in phrases], phrase_counts(table)[drawn], places)
+    write_points(output, [vocabulary.text(phrase) for phrase in phrases], phrase_counts(table, drawn), places)
 
 
 def summaries(network: "EncoderDecoder", phrases: Ragged, batch: int = 1024) -> np.ndarray:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.files import release
+from neural_smt.io.ragged import PIECE, Ragged, blocks
 from neural_smt.io.tables import formatted, write_frame
 from neural_smt.phrases.table import DIRECT, PhraseTable, load_column
 from neural_smt.report.pages import to_html, write_page
@@ -82,14 +83,26 @@ def load_network(model: Path, device: str = "cpu") -> "Trained[EncoderDecoder]":
     return load_forward_model(model, select_device(device))
 
 
-def phrase_counts(table: PhraseTable) -> np.ndarray:
-    """int32 ``[S]``: how often each source phrase was extracted."""
-    return np.asarray(table.counts[:, 1])[np.asarray(table.entry_offsets[:-1])]
+def phrase_counts(table: PhraseTable, numbers: np.ndarray) -> np.ndarray:
+    """int32 ``[n]``: how often these source phrases were extracted."""
+    counts = np.empty(len(numbers), dtype=np.int32)
+    for start in range(0, len(numbers), PIECE):
+        counts[start : start + PIECE] = table.counts[table.entry_offsets[numbers[start : start + PIECE]], 1]
+        release(table.counts)
+    return counts
 
 
-def known_phrases(table: PhraseTable, ids: np.ndarray) -> np.ndarray:
-    """bool ``[S]``: source phrases whose words all have a shortlist id other than ``UNK`` in ``ids``."""
-    return table.source.count(ids == UNK) == 0
+def long_phrases(table: PhraseTable, ids: np.ndarray, words: int, targets: int = 1) -> np.ndarray:
+    """int64, rising: the numbers of source phrases of at least so many words, all of which have a shortlist id other
+    than ``UNK`` in ``ids``, and with so many target phrases. Besides them, no more than a piece of the table is held.
+    """
+    found = [np.zeros(0, dtype=np.int64)]
+    for first, end in blocks(table.source.offsets, PIECE):
+        phrases = table.source.part(first, end)
+        usable = (phrases.lengths >= words) & (phrases.count(ids == UNK) == 0)
+        found.append(np.flatnonzero(usable & (np.diff(table.entry_offsets[first : end + 1]) >= targets)) + first)
+        release(table.source.values)
+    return np.concatenate(found)
 
 
 def draw_groups(table: PhraseTable, ids: np.ndarray, settings: Settings, seed: int) -> dict[str, np.ndarray]:
@@ -99,15 +112,14 @@ def draw_groups(table: PhraseTable, ids: np.ndarray, settings: Settings, seed: i
     network knows and that have at least three target phrases: as frequent ones the ``frequent`` most often extracted
     that were extracted more than ``rare`` times, as rare ones those extracted at most ``rare`` times.
     """
-    counts, lengths = phrase_counts(table), table.source.lengths
-    usable = (lengths >= settings.min_words) & (np.diff(table.entry_offsets) >= TARGETS) & known_phrases(table, ids)
-    often = np.flatnonzero(usable & (counts > settings.rare))
-    often = often[np.argsort(-counts[often], kind="stable")][: settings.frequent]
-    seldom = np.flatnonzero(usable & (counts <= settings.rare))
+    usable = long_phrases(table, ids, settings.min_words, TARGETS)
+    counts = phrase_counts(table, usable)
+    often, seldom = usable[counts > settings.rare], usable[counts <= settings.rare]
+    often = often[np.argsort(-counts[counts > settings.rare], kind="stable")][: settings.frequent]
     groups = {}
     for number, (name, pool) in enumerate(zip(HEADINGS, (often, seldom), strict=True)):
         drawn = _distinct(table.source, np.random.default_rng([seed, number]).permutation(pool), settings.phrases)
-        groups[name] = drawn[np.argsort(-counts[drawn], kind="stable")]
+        groups[name] = drawn[np.argsort(-phrase_counts(table, drawn), kind="stable")]
     return groups
 
 
@@ -139,16 +151,16 @@ def preferred(
 
     column: the network's natural log p(e|f) of every entry. Equal scores keep the order of the table.
     """
-    counts, rows = phrase_counts(table), []
+    rows = []
     for group, numbers in groups.items():
-        for number in numbers.tolist():
+        for number, count in zip(numbers.tolist(), phrase_counts(table, numbers).tolist(), strict=True):
             start, end = table.entry_offsets[number : number + 2].tolist()
             source = vocabularies[0].text(table.source[number])
             direct = direct_scores(table, slice(start, end))
             for model, scores in ((TRANSLATION_MODEL, direct), (NETWORK, column[start:end])):
                 for rank, place in enumerate(np.argsort(-scores, kind="stable")[:TARGETS].tolist(), start=1):
                     target, score = vocabularies[1].text(table.target[start + place]), float(scores[place])
-                    rows.append((group, source, int(counts[number]), model, rank, target, score))
+                    rows.append((group, source, count, model, rank, target, score))
     return pd.DataFrame(rows, columns=PREFERRED)
 
 

@@ -14,9 +14,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_described
 from neural_smt.io.files import write_json
-
-LOG_FLOOR = -100.0
-"""Natural log of the smallest probability, and the price of an unknown word (Moses' LOWEST_SCORE)."""
+from neural_smt.phrases.table import LOG_FLOOR, floored_log
 
 DISTORTION = "Distortion0"
 REORDERING = "LexicalReordering0"
@@ -113,12 +111,6 @@ class FeatureSet:
         feature = Feature(name, (COLUMN_WEIGHT,))
         stateful = [f for f in self.features if f.stateful]
         return FeatureSet([*stateful, feature, *(f for f in self.features if not f.stateful)])
-
-
-def floored_log(probabilities: np.ndarray) -> np.ndarray:
-    """Natural log, not below -100."""
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(probabilities), np.float32(LOG_FLOOR))
 
 
 def column_name(group: str) -> str:

@@ -230,7 +230,7 @@ def phrase_links(rows: np.ndarray, model: TranslationModel) -> Ragged:
     A copied word is linked to the one that it copies.
     """
     found = rows != UNKNOWN_ROW
-    links, lengths = model.phrase_table.alignment.take(rows[found]), np.ones(len(rows), dtype=np.int64)
+    links, lengths = model.phrase_table.links(rows[found]), np.ones(len(rows), dtype=np.int64)
     lengths[found] = links.lengths
     pairs = np.zeros((lengths.sum(), 2), dtype=np.int32)
     pairs[np.repeat(found, lengths)] = links.values.reshape(-1, 2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_log
+from neural_smt.decoding.features import REORDERING, FeatureSet, Rules
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.primitives import LOG_10, TAIL, WINDOW, Options
 from neural_smt.errors import UserError
@@ -18,7 +18,7 @@ from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.networks.distinct import number_rows
 from neural_smt.phrases.interning import intern_phrases
-from neural_smt.phrases.table import find_spans
+from neural_smt.phrases.table import Found, floored_log
 
 if TYPE_CHECKING:
     from neural_smt.decoding.search import Decoder
@@ -111,24 +111,16 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     one gets an id beyond the vocabulary. Source phrases of more than ``WINDOW`` words are not used. Raises
     ``UserError`` where a score of a phrase pair is not a finite number.
     """
-    table = model.phrase_table
     index = model.source_vocabulary.index
     first = offsets_of([len(tokens) for tokens in sentences])
     flat = [token for tokens in sentences for token in tokens]
     words = np.fromiter((index.get(token, -1) for token in flat), dtype=np.int32, count=len(flat))
-    spans = find_spans(table.lookup, words, first, min(max(1, table.max_length), WINDOW))
-
-    phrases = np.unique(spans[spans >= 0])
-    number = np.full(len(table.source) + 1, -1, dtype=np.int32)
-    number[phrases] = np.arange(len(phrases))
-    spans = number[spans]  # the phrase -1 reads the last entry, which is -1
-    starts, stops = table.entry_offsets[phrases], table.entry_offsets[phrases + 1]
-    offsets = offsets_of(stops - starts)
-    rows = np.repeat(starts - offsets[:-1], stops - starts) + np.arange(offsets[-1])
-
+    longest = min(max(1, model.phrase_table.max_length), WINDOW)
+    found = model.phrase_table.look_up(words, first, longest, model.columns)
+    spans, offsets = found.spans, found.offsets
     missing = np.flatnonzero(spans[:, 0] < 0)
     copies = list(dict.fromkeys(flat[position] for position in missing))
-    copy_number = {word: len(phrases) + i for i, word in enumerate(copies)}
+    copy_number = {word: len(found.lengths) + i for i, word in enumerate(copies)}
     spans[missing, 0] = [copy_number[flat[position]] for position in missing]
     unknown_words = [word for word in copies if word not in model.target_vocabulary]
     target_id = {word: len(model.target_vocabulary) + i for i, word in enumerate(unknown_words)}
@@ -136,36 +128,35 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
 
     known = model.target_vocabulary.words
     copying = Ragged(np.array(copied, dtype=np.int32), np.arange(len(copies) + 1))
-    targets = Ragged.concatenate([table.target.take(rows), copying])
+    targets = Ragged.concatenate([found.targets, copying])
     return PreparedSentences(
         tokens=sentences,
         first=first,
         spans=spans,
         phrase_offsets=np.concatenate([offsets, offsets[-1] + np.arange(1, len(copies) + 1)]),
-        phrase_lengths=np.concatenate([table.source.lengths[phrases], np.ones(len(copies))]).astype(np.int32),
+        phrase_lengths=np.concatenate([found.lengths, np.ones(len(copies), np.int32)]),
         targets=targets,
         target_numbers=intern_phrases(targets)[1],
         unknown_words=unknown_words,
         spelling=[*known, *unknown_words] if unknown_words else known,
-        **_read_rules(model, rows, targets, len(copies)),
+        **_read_rules(model, found, targets, len(copies)),
     )
 
 
-def _read_rules(model: TranslationModel, rows: np.ndarray, targets: Ragged, copies: int) -> dict[str, np.ndarray]:
-    """The feature values of table rows, followed by those of copied unknown words."""
-    table = model.phrase_table
+def _read_rules(model: TranslationModel, found: Found, targets: Ragged, copies: int) -> dict[str, np.ndarray]:
+    """The feature values of entries, followed by those of copied unknown words."""
+    rows = found.rows
     rules = Rules(
-        scores=np.concatenate([table.scores[rows], np.ones((copies, table.scores.shape[1]), dtype=np.float32)]),
+        scores=np.concatenate([found.scores, np.ones((copies, found.scores.shape[1]), dtype=np.float32)]),
         target_lengths=targets.lengths,
         unknown=np.arange(len(targets)) >= len(rows),
         columns={
-            name: np.concatenate([column[rows], np.zeros(copies, dtype=np.float32)])
-            for name, column in model.columns.items()
+            name: np.concatenate([column, np.zeros(copies, dtype=np.float32)]) for name, column in found.columns.items()
         },
     )
     reordering = np.zeros((len(targets), 6), dtype=np.float32)
     if REORDERING in model.feature_set:
-        reordering[: len(rows)] = floored_log(table.reordering[rows])
+        reordering[: len(rows)] = floored_log(found.reordering)
     stateless = model.feature_set.read(rules)
     names = [model.feature_set.names[score] for score in model.feature_set.stateless]
     _check_finite(model, rows, stateless, names)
@@ -184,8 +175,7 @@ def _check_finite(model: TranslationModel, rows: np.ndarray, scores: np.ndarray,
     if np.isfinite(scores).all():
         return
     row, score = np.argwhere(~np.isfinite(scores))[0]
-    table = model.phrase_table
-    phrase = table.source[int(np.searchsorted(table.entry_offsets, rows[row], side="right")) - 1]
+    phrase = model.phrase_table.source_of(int(rows[row]))
     words = " ".join(model.source_vocabulary.words[word] for word in phrase.tolist())
     raise UserError(
         f"the phrase table holds a translation of '{words}' whose score {names[score]} is not a finite number; "

@@ -128,16 +128,19 @@ class System:
         return [*self.files(), *([self["search"]] if "search" in self.content else []), *weights]
 
 
-def pack_system(system: System, folder: Path) -> None:
+def pack_system(system: System, folder: Path, tables: Callable[[System, Path], Any] | None = None) -> None:
     """Copy an opened system, its base and all that they are made of into a new folder, with the weights of its run.
 
-    Files lie there as they do below the folder that all of them are in, with a list of their checksums. Raises
-    ``UserError`` where the folder exists, or a file of the system is missing or damaged.
+    Files lie there as they do below the folder that all of them are in, with a list of their checksums. tables: what
+    writes the phrase table and the columns of a system as one folder, where they are not copied. Raises ``UserError``
+    where the folder exists, or a file of the system is missing or damaged.
     """
     if folder.exists():
         raise UserError(f"{folder}: exists already; name another folder, or remove it")
     run = system["run"]
     chain = [system, system.base] if "base" in system.content else [system]
+    searched = chain[-1]
+    rewritten = tables is not None and "phrase_table" in searched.content
     files = [path for one in chain for path in one.all_files(run)]
     for path in files:
         if not path.exists():
@@ -147,13 +150,18 @@ def pack_system(system: System, folder: Path) -> None:
         for path in dict.fromkeys(files):
             copy = temporary / path.absolute().relative_to(root)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
+            if tables is not None and rewritten and path == searched["phrase_table"]:
+                tables(searched, copy)
+            elif rewritten and path in searched["columns"].values():
+                continue
+            elif path.is_dir():
                 shutil.copytree(path, copy, ignore=shutil.ignore_patterns(".*"))
             else:
                 shutil.copyfile(path, copy)
         for one, place in zip(chain, (Path(), Path("base")), strict=False):
             content = {key: value for key, value in one.content.items() if key not in ("base", "device")} | {"run": run}
             content |= {"weights": one.weights(run)} if "weights" in content else {}
+            content |= {"columns": {}} if rewritten and "columns" in content else {}
             packed = map_paths(content, lambda path, up=place: os.path.relpath(path.absolute().relative_to(root), up))
             (temporary / place).mkdir(exist_ok=True)
             write_json(temporary / place / FILE, packed | ({"base": "base"} if one is not chain[-1] else {}))

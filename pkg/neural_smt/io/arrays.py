@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 import xxhash
 
 from neural_smt.errors import Section, UserError
-from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic
+from neural_smt.io.files import MAKE, MAKE_AGAIN, atomic, byte_pieces
 from neural_smt.io.ragged import Ragged
 
 STAMPED = 1 << 26
@@ -112,7 +113,7 @@ def read_arrays(
             for name in places if names is None else names:
                 place = places[name]
                 data = _read(stream, place) if whole is None else np.asarray(whole)[place.start :][: place.bytes]
-                if arrays.unseen and xxhash.xxh3_64_hexdigest(data.data) != place.checksum:
+                if arrays.unseen and _checksum(data) != place.checksum:
                     raise ValueError(f"'{name}' is not what was written")
                 arrays[name] = data.view(place.kind).reshape(place.shape)
                 arrays[name].flags.writeable = not mapped
@@ -123,6 +124,14 @@ def read_arrays(
         raise UserError(f"{path}: cannot be read ({error.strerror or error}); {advice}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: damaged ({error}); {advice}") from None
+
+
+def _checksum(data: np.ndarray) -> str:
+    """XXH3 (hex) of bytes."""
+    digest = xxhash.xxh3_64()
+    for piece in byte_pieces(data):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _read(stream: IO[bytes], place: _Place) -> np.ndarray:
@@ -170,17 +179,17 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Any = None)
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     entries, parts, start = {}, [], 0
     for name, array in ordered:
-        parts.append(np.asarray(array, order="C").reshape(-1).view(np.uint8).data)
+        parts.append(np.asarray(array, order="C").reshape(-1).view(np.uint8))
         place = [start, start + array.nbytes]
         entries[name] = {"dtype": _NAMES[array.dtype], "shape": [*array.shape], "data_offsets": place}
         start += array.nbytes
-    own = {"xxh3": " ".join(map(xxhash.xxh3_64_hexdigest, parts)), "meta": json.dumps(meta, sort_keys=True)}
+    own = {"xxh3": " ".join(map(_checksum, parts)), "meta": json.dumps(meta, sort_keys=True)}
     own["header"] = _digest_header(entries, own["xxh3"], own["meta"])
     header = json.dumps({_OWN: own, **entries}).encode()
     header += b" " * (-len(header) % 8)
     with atomic(path) as temporary, open(temporary, "wb") as stream:
         stream.write(len(header).to_bytes(8, "little") + header)
-        stream.writelines(parts)
+        stream.writelines(chain.from_iterable(map(byte_pieces, parts)))
 
 
 class ArrayWriter:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
+from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,9 @@ from neural_smt.io.temporaries import make_temporary, temporary_output
 
 MAKE = "run the step that makes it"
 MAKE_AGAIN = f"{MAKE} again"
+
+_HELD = 1 << 24
+"""Bytes of a mapped array that are looked at before they are released."""
 
 
 @contextmanager
@@ -296,8 +300,30 @@ def digest_parts(parts: Iterable[str | np.ndarray]) -> str:
     """SHA-256 (hex) of texts and the values of arrays, one after the other."""
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).data)
+        for piece in [part.encode()] if isinstance(part, str) else byte_pieces(part):
+            digest.update(piece)
     return digest.hexdigest()
+
+
+def byte_pieces(array: np.ndarray) -> Iterator[memoryview]:
+    """The bytes of an array (in C order) one piece after the other, of which one is in memory where it is mapped."""
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    for start in range(0, len(data), _HELD):
+        yield data[start : start + _HELD].data
+        release(array)
+
+
+def release(array: np.ndarray) -> None:
+    """Take the file that an array is mapped from, if it is, out of this process's memory.
+
+    What is read once from end to end would otherwise stay as long as there is room, and count as used. What is looked
+    at again comes back, most often from the system's cache.
+    """
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap):
+        owner.madvise(MADV_DONTNEED)
 
 
 def digest_json(values: Any) -> str:

@@ -76,6 +76,19 @@ def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray) -> Non
         slots[find_words(slots, values, offsets, values, offsets[entry], offsets[entry + 1])] = entry
 
 
+@kernel
+def add_distinct_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first: int, end: int) -> None:
+    """Enter the lists of int32 ids (``Ragged`` arrays) from ``first`` up to ``end``, no two of which are equal; those
+    that are there already are not looked at.
+    """
+    mask = np.uint64(len(slots) - 1)
+    for entry in range(first, end):
+        slot = hash_words(values, offsets[entry], offsets[entry + 1]) & mask
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = entry
+
+
 @leaf
 def differ(one: np.ndarray, other: np.ndarray, length: int) -> bool:
     """Whether the first ``length`` numbers of two arrays are not the same."""

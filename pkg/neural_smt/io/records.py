@@ -22,7 +22,7 @@ import numpy as np
 
 from neural_smt.errors import required
 from neural_smt.io.arrays import Arrays, read_arrays, write_arrays
-from neural_smt.io.files import atomic
+from neural_smt.io.files import atomic, release
 from neural_smt.io.ragged import PIECE, Ragged
 
 Kind = TypeVar("Kind")
@@ -101,6 +101,7 @@ def _values_fit(array: np.ndarray, layout: Layout, bound: int | None) -> bool:
             return False
         if layout.finite and array.dtype.kind == "f" and not np.isfinite(part).all():
             return False
+        release(array)
     return True
 
 

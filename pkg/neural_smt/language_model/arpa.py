@@ -189,17 +189,19 @@ def _parse_ngrams(
         position = following
 
 
-def arpa_model(path: Path, tables: Sequence[NgramTable], own: Vocabulary, vocabulary: Vocabulary) -> NgramModel:
+def arpa_model(
+    path: Path, tables: Sequence[NgramTable], own: Vocabulary, vocabulary: Vocabulary, quantise: bool = False
+) -> NgramModel:
     """The model of what ``read_arpa(path)`` returned, over the ids of ``vocabulary``.
 
     So a file is read once, though the vocabulary of a system is known only after all its files have been read. N-grams
-    with a word outside the vocabulary are left out. Raises ``UserError`` naming the line of an n-gram that stands twice
-    or whose context is missing.
+    with a word outside the vocabulary are left out. quantise: as of ``NgramModel.from_tables``. Raises ``UserError``
+    naming the line of an n-gram that stands twice or whose context is missing.
     """
     ids = np.array([vocabulary.index.get(word, -1) for word in own.words], dtype=np.int32)
     tables = [_renumber(table, ids) for table in tables]
     try:
-        return NgramModel.from_tables(tables, vocabulary)
+        return NgramModel.from_tables(tables, vocabulary, quantise)
     except NgramError as error:
         words = [vocabulary.words[word] for word in error.ngram]
         fault = f"line {_find_line(path, words)}: {' '.join(words)!r} {error.reason}"

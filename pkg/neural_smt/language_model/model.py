@@ -5,17 +5,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log10
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_arrays
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.codes import BITS
+from neural_smt.io.ragged import PIECE, Ragged
+from neural_smt.io.ragged import blocks as lists_in_blocks
 from neural_smt.io.records import FILE, record_of, write_record
 from neural_smt.jit import kernel
-from neural_smt.language_model.automaton import BITS, build_automaton, no_codes
+from neural_smt.language_model.automaton import build_automaton, no_codes
 from neural_smt.language_model.counting import blocks
+from neural_smt.language_model.estimation import estimate_within
 from neural_smt.language_model.ngrams import BLOCK, NgramTable
 from neural_smt.language_model.primitives import (
     ARC,
@@ -30,6 +34,9 @@ from neural_smt.language_model.primitives import (
     shorter_state,
 )
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+MEMORY = 1 << 30
+"""Bytes in which a model is estimated that a network is compared with; of more text on disk."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,13 @@ class NgramModel:
         """
         automaton = _read_only(build_automaton(tables, len(vocabulary), quantise))
         return cls(automaton, len(tables), tuple(len(table) for table in tables), vocabulary.digest)
+
+    @classmethod
+    def of_text(cls, sentences: Ragged, order: int, vocabulary: Vocabulary) -> "NgramModel":
+        """Estimate from sentences of its ids (without boundaries), in ``MEMORY`` besides the text and the model."""
+        parts = (sentences.part(*rows) for rows in lists_in_blocks(sentences.offsets, PIECE))
+        with TemporaryDirectory() as folder:
+            return cls.from_tables(estimate_within(parts, order, (), MEMORY, Path(folder)).tables, vocabulary)
 
     def save(self, folder: Path) -> None:
         """Write a folder of arrays, and what else is known of the model."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.io.arrays import ArrayWriter
+from neural_smt.io.files import release
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.records import FILE, load_record
 from neural_smt.io.sorting import inverse
@@ -85,15 +86,15 @@ def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str],
     """
     parts = [load_record(Entries, folder) for folder in folders]
     check_extracted(sum(len(part.target) for part in parts))
-    names = [field.name for field in fields(Entries)]
-    entry_counts = []
+    names, entries = [field.name for field in fields(Entries)], 0
     with ArrayWriter(output / FILE) as writer:
         for batch in _batches(parts):
-            entry_counts.append(np.diff(batch.entry_offsets))
             for name in names:
-                if name != "entry_offsets":
-                    writer.append(name, getattr(batch, name))
-        writer.append("entry_offsets", offsets_of(np.concatenate(entry_counts)))
+                offsets = name == "entry_offsets"
+                writer.append(name, entries + batch.entry_offsets[entries > 0 :] if offsets else getattr(batch, name))
+            entries += int(batch.entry_offsets[-1])
+            for part in parts:
+                release(part.counts)
         written: dict[str, Any] = {name: writer.read(name) for name in names}
         table = PhraseTable(**written, source_digest=digests[0], target_digest=digests[1], max_length=max_length)
         writer.append("source_index", table.lookup[0])

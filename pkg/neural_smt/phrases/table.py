@@ -1,6 +1,6 @@
 """The phrase table as the stages share it: flat arrays of integer ids in a folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +10,9 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_arrays, write_arrays
-from neural_smt.io.files import atomic, digest_parts
-from neural_smt.io.lookup_primitives import add_lists, empty_slots
-from neural_smt.io.ragged import PIECE, Ragged, blocks
+from neural_smt.io.files import atomic, digest_parts, release
+from neural_smt.io.lookup_primitives import add_distinct_lists, empty_slots
+from neural_smt.io.ragged import PIECE, Ragged, blocks, offsets_of
 from neural_smt.io.records import FILE, arrays_of, record_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase
@@ -24,6 +24,50 @@ SIDES = "source", "target"
 
 DIRECT = 2
 """The column of p(e|f), direct translation probability, among the scores."""
+
+LOG_FLOOR = -100.0
+"""Natural log of the smallest probability, and the price of an unknown word (Moses' LOWEST_SCORE)."""
+
+
+def floored_log(probabilities: np.ndarray) -> np.ndarray:
+    """Natural log, not below ``LOG_FLOOR``."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(probabilities), np.float32(LOG_FLOOR))
+
+
+class Found(NamedTuple):
+    """What a table has of P distinct source phrases, R entries in all.
+
+    spans: int32 ``[tokens, longest]``, the phrase (0 to P - 1) of the span from a token with (column + 1) words, or -1;
+    lengths: int32 ``[P]``, source words; offsets: int64 ``[P + 1]``, the entries of each phrase; rows: int64 ``[R]``,
+    what the table knows an entry by; targets: int32 ``Ragged`` of R; scores: float32 ``[R, N]`` and reordering: float32
+    ``[R, 6]``, probabilities; columns: float32 ``[R]``, natural logs by name.
+    """
+
+    spans: np.ndarray
+    lengths: np.ndarray
+    offsets: np.ndarray
+    rows: np.ndarray
+    targets: Ragged
+    scores: np.ndarray
+    reordering: np.ndarray
+    columns: dict[str, np.ndarray]
+
+
+def check_made_with(meta: Mapping[str, Any], vocabularies: Sequence[Vocabulary]) -> None:
+    """``UserError`` where a table says that its ids are of other vocabularies (source, target; or none to compare)."""
+    for side, vocabulary in zip(SIDES, vocabularies, strict=False):
+        if meta[f"{side}_vocabulary"] != vocabulary.digest:
+            raise UserError(
+                f"the phrase table was made with another {side} vocabulary than the one given; "
+                "run the phrases stage again with the present vocabularies"
+            )
+
+
+def renumber(spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers of phrases among spans (at least 0; -1 stays), rising, and the spans with their places."""
+    phrases = np.unique(spans[spans >= 0])
+    return phrases, np.where(spans >= 0, np.searchsorted(phrases, spans), -1).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -59,6 +103,7 @@ class Entries:
             within = np.stack([lengths[sources], np.diff(self.target.offsets[first : end + 1])], axis=1)
             if (links.values >= np.repeat(within, links.lengths, axis=0)).any():
                 return "an alignment leaves its phrases"
+            release(self.alignment.values)
         return None
 
 
@@ -78,7 +123,9 @@ class PhraseTable(Entries):
     def __post_init__(self) -> None:
         if self.source_index is None:
             slots = empty_slots(len(self.source))
-            add_lists(slots, *self.source.arrays)
+            for first, end in blocks(self.source.offsets, PIECE):
+                add_distinct_lists(slots, *self.source.arrays, first, end)
+                release(self.source.values)
             object.__setattr__(self, "source_index", slots)
 
     def __len__(self) -> int:
@@ -95,6 +142,45 @@ class PhraseTable(Entries):
         for view in views:
             view.flags.writeable = False
         return views[0], views[1], views[2]
+
+    @property
+    def score_count(self) -> int:
+        """N."""
+        return self.scores.shape[1]
+
+    def look_up(self, words: np.ndarray, first: np.ndarray, longest: int, columns: Mapping[str, np.ndarray]) -> Found:
+        """The entries of all source phrases of sentences. words, first, longest: as of ``find_spans``; columns: natural
+        logs by name, ``[E]``.
+        """
+        phrases, spans = renumber(find_spans(self.lookup, words, first, longest))
+        starts, stops = self.entry_offsets[phrases], self.entry_offsets[phrases + 1]
+        offsets = offsets_of(stops - starts)
+        rows = np.repeat(starts - offsets[:-1], stops - starts) + np.arange(offsets[-1])
+        found = Found(
+            spans=spans,
+            lengths=(self.source.offsets[phrases + 1] - self.source.offsets[phrases]).astype(np.int32),
+            offsets=offsets,
+            rows=rows,
+            targets=self.target.take(rows),
+            scores=self.scores[rows],
+            reordering=self.reordering[rows],
+            columns={name: column[rows] for name, column in columns.items()},
+        )
+        for array in (self.scores, *columns.values()):
+            release(array)
+        return found
+
+    def links(self, rows: np.ndarray) -> Ragged:
+        """(source, target) word positions within entries; rows: int64 ``[n]``, as of ``Found``."""
+        return self.alignment.take(rows)
+
+    def source_of(self, row: int) -> np.ndarray:
+        """int32: the source phrase of an entry."""
+        return self.source[int(np.searchsorted(self.entry_offsets, row, side="right")) - 1]
+
+    def some_targets(self) -> Ragged:
+        """Target phrases (int32) of which random ones are like random ones of the table."""
+        return self.target
 
     @property
     def entry_source(self) -> np.ndarray:
@@ -132,14 +218,8 @@ class PhraseTable(Entries):
         """
         arrays = read_arrays(Path(folder) / FILE, mapped=mapped)
         digests = {f"{side}_digest": arrays.meta[f"{side}_vocabulary"] for side in SIDES}
-        sizes = {}
-        for side, vocabulary in zip(SIDES, vocabularies, strict=False):
-            sizes[f"{side}_words"] = len(vocabulary)
-            if digests[f"{side}_digest"] != vocabulary.digest:
-                raise UserError(
-                    f"the phrase table was made with another {side} vocabulary than the one given; "
-                    "run the phrases stage again with the present vocabularies"
-                )
+        check_made_with(arrays.meta, vocabularies)
+        sizes = {f"{side}_words": len(vocabulary) for side, vocabulary in zip(SIDES, vocabularies, strict=False)}
         table = cls(**vars(record_of(_Indexed, arrays, **sizes)), **digests, max_length=arrays.meta["max_length"])
         # computed when the table was written: to compute it again would read a whole mapped table
         object.__setattr__(table, "digest", arrays.meta["digest"])
@@ -160,10 +240,18 @@ class _Indexed(Entries):
 
     def fault(self) -> str | None:
         """What is wrong with the arrays as they were read, besides their layout."""
-        slots = self.source_index
-        whole = np.array_equal(np.sort(slots[slots >= 0]), np.arange(len(self.source)))
-        if not whole or len(slots) & (len(slots) - 1) or len(slots) == len(self.source) or slots.min() < -1:
+        slots, found, filled = self.source_index, np.zeros(len(self.source), dtype=bool), 0
+        whole = len(slots) > len(found) and not len(slots) & (len(slots) - 1)
+        for start in range(0, len(slots) if whole else 0, PIECE):
+            part = slots[start : start + PIECE]
+            numbers = part[part >= 0]
+            whole &= part.min() >= -1 and numbers.max(initial=-1) < len(found)
+            if whole:
+                found[numbers] = True
+                filled += len(numbers)
+        if not whole or filled != len(found) or not found.all():
             return "its index is not of its source phrases"
+        release(slots)
         return super().fault()
 
 
@@ -224,7 +312,7 @@ def load_part(path: Path, table: PhraseTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read(path: Path, table: PhraseTable, kind: type[Kind]) -> Kind:
-    arrays = read_arrays(path, mapped=False, advice=ADVICE)
+    arrays = read_arrays(path, advice=ADVICE)
     if not isinstance(arrays.meta, dict) or arrays.meta.get(DIGEST) != table.digest:
         raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
     return record_of(kind, arrays, E=len(table))

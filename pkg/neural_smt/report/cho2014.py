@@ -10,6 +10,7 @@ import pandas as pd
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_object
+from neural_smt.io.ragged import PIECE, blocks
 from neural_smt.io.tables import formatted, markdown, read_frame, readable, table, texts, write_frame
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report.pages import read_columns, write_page
@@ -54,7 +55,9 @@ def write_cho2014_table(
     diagnosis = {
         "networks": read_frame(networks).replace(cast(Any, {"perplexity": {"": None}})).to_dict("records"),
         "perplexities": read_object(perplexity) if perplexity else {},
-        "unknown": int(np.count_nonzero(target.count(unknown))),
+        "unknown": sum(
+            int(np.count_nonzero(target.part(*rows).count(unknown))) for rows in blocks(target.offsets, PIECE)
+        ),
         "rows": len(target),
         "steps": steps.to_dict("records"),
     }

@@ -1,10 +1,10 @@
 """Training of attention networks (Mi et al. 2016; Jean et al. 2015) on parallel text."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from neural_smt.training.noise import NoiseSource
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import Pairs
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
+from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets, read_sets
 
 log = logging.getLogger(__name__)
 
@@ -158,10 +158,17 @@ def _read(
 ) -> SentencePairs:
     """Pairs of sentences as ids, with the target vocabularies that were made for them."""
     lines = parallel_lines(source, target)
-    one, other = (vocabulary.encode_words(text) for vocabulary, text in zip(vocabularies, lines, strict=True))
-    if candidates is None:
-        return SentencePairs(one, other)
-    return SentencePairs(one, other, read_sets(candidates, vocabularies[1], lines[0], source, references=lines[1]))
+    texts = list(map(iter, lines))
+
+    def pieces() -> Iterator[Pairs]:
+        for _ in range(0, len(lines[0]), PIECE):
+            sides = (known.encode_words(islice(text, PIECE)) for known, text in zip(vocabularies, texts, strict=True))
+            yield Pairs(*sides)
+
+    pairs, sets = Pairs.stored(pieces()), None
+    if candidates is not None:
+        sets = read_sets(candidates, vocabularies[1], lines[0], source, references=lines[1])
+    return SentencePairs(pairs.source, pairs.target, sets)
 
 
 def prepare(

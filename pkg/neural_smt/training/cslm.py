@@ -2,7 +2,6 @@
 
 import logging
 import math
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Ragged, blocks
+from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import stream_lines, stream_texts
-from neural_smt.language_model.estimation import estimate_within
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch, word_classes
 from neural_smt.networks.folder import Trained
@@ -43,12 +41,6 @@ class NgramTask(TextTask):
 
 BLOCK = 65536
 """N-grams scored together."""
-
-MEMORY = 1 << 30
-"""Bytes in which the n-gram model is estimated that a network is compared with; of more text on disk."""
-
-PART = 1 << 20
-"""Words of the text that are counted at a time."""
 
 
 def measure_perplexities(
@@ -112,10 +104,7 @@ def prepare(
     def report(records: Sequence[Record]) -> dict[str, Any]:
         measured = held_out_perplexity(records, settings.keep, "alone")
         if measured and settings.ngram_order:
-            parts = (sentences.part(first, last) for first, last in blocks(sentences.offsets, PART))
-            with tempfile.TemporaryDirectory() as folder:
-                estimated = estimate_within(parts, settings.ngram_order, (), MEMORY, Path(folder))
-                ngram = NgramModel.from_tables(estimated.tables, words)
+            ngram = NgramModel.of_text(sentences, settings.ngram_order, words)
             measured |= measure_perplexities(trained, ngram, words, held_out, settings.precision)
             log.info("perplexity of held-out text: CSLM %(network).2f, n-gram model %(ngram).2f", measured)
         return measured

@@ -12,6 +12,7 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.files import release
 from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
@@ -41,6 +42,7 @@ def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarr
         target = table.target.part(first, first + len(rows))
         sides = [Ragged(ids[side.values], side.offsets) for ids, side in ((source_ids, source), (target_ids, target))]
         pairs = Pairs(*sides)
+        release(table.target.values)
         yield pairs.take(np.flatnonzero(pairs.lengths <= max_length))
 
 

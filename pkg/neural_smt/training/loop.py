@@ -112,7 +112,7 @@ class BatchOrder:
 
     def __post_init__(self) -> None:
         self.updates_per_epoch = -(-len(self.lengths) // self.batch)
-        self._permutation = lru_cache(maxsize=1)(self._draw_permutation)
+        self._drawn: tuple[int, np.ndarray] = -1, np.zeros(0, dtype=np.int32)
         self._sorted_buffer = lru_cache(maxsize=1)(self._sort_buffer)
 
     def rows(self, update: int) -> np.ndarray:
@@ -122,9 +122,14 @@ class BatchOrder:
         rows = self._sorted_buffer(epoch, index)[within * self.batch : (within + 1) * self.batch]
         return rows if self.chosen is None else self.chosen[rows]
 
-    def _draw_permutation(self, number: int) -> np.ndarray:
-        rows = np.arange(len(self.lengths), dtype=np.int32 if len(self.lengths) < 1 << 31 else np.int64)
-        return np.random.default_rng([self.seed, number]).permutation(rows)
+    def _permutation(self, number: int) -> np.ndarray:
+        """The pairs in the order of an epoch, of which the last one is kept."""
+        if self._drawn[0] != number:
+            self._drawn = -1, np.zeros(0, dtype=np.int32)  # one at a time: a table has many pairs
+            rows = np.arange(len(self.lengths), dtype=np.int32 if len(self.lengths) < 1 << 31 else np.int64)
+            np.random.default_rng([self.seed, number]).shuffle(rows)
+            self._drawn = number, rows
+        return self._drawn[1]
 
     def _sort_buffer(self, epoch: int, index: int) -> np.ndarray:
         size = self.batch * self.buffer

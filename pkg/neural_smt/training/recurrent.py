@@ -18,7 +18,6 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import count_words, stream_texts
-from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.device import precision_context, uploaded
 from neural_smt.networks.distinct import number_rows
@@ -137,32 +136,54 @@ def measure_beside_ngrams(
     }
 
 
+COUNTED = 1 << 22
+"""Predictions whose features are held at once."""
+
+
 def count_collisions(config: RecurrentConfig, classes: WordClasses, sentences: Ragged) -> dict[str, int]:
     """Over sentences of ids without boundaries: features, distinct n-gram features of the predictions, of classes and
     of words; sharing, those whose weight is that of another such feature too.
 
     A feature is a history of some length with the class, or with the word, that follows it in the text. Features of
-    words that do not follow share weights as well, but do less harm: they only learn that they are not meant.
+    words that do not follow share weights as well, but do less harm: they only learn that they are not meant. Of a long
+    text some weights are looked at, with all their features, after the other.
     """
     if config.direct_size == 0:
         return {"features": 0, "sharing": 0}
-    order = config.direct_order
-    text = NgramText.of(sentences, order - 1)
-    contexts, words = text.ngrams(np.arange(len(text)))
-    histories = np.ascontiguousarray(contexts[:, ::-1])
-    numbers = classes.class_of_word[words]
-    of_classes, of_words = feature_places(config, classes, numbers, histories)
+    text = NgramText.of(sentences, config.direct_order - 1)
+    features, sharing, parts = 0, 0, -(-len(text) // COUNTED)
+    for part in range(parts):
+        kinds: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+        for start in range(0, len(text), COUNTED):
+            rows = np.arange(start, min(start + COUNTED, len(text)))
+            for kind, described, slots in _features(config, classes, *text.ngrams(rows)):
+                own = slots % parts == part
+                kinds.setdefault(kind, []).append((described[own], slots[own]))
+        distinct = []
+        for found in kinds.values():
+            described, slots = map(np.concatenate, zip(*found, strict=True))
+            distinct.append(slots[number_rows(described)[1]])
+        _, uses = np.unique(np.concatenate(distinct), return_counts=True)
+        features, sharing = features + int(uses.sum()), sharing + int(uses[uses > 1].sum())
+    return {"features": features, "sharing": sharing}
+
+
+def _features(
+    config: RecurrentConfig, classes: WordClasses, contexts: np.ndarray, words: np.ndarray
+) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
+    """Of each kind, of classes (0) or words (1) and by length of the history: int32 ``[N, columns]`` that tell features
+    apart, and the numbers of their weights, int64 ``[N]``.
+    """
+    histories, numbers = np.ascontiguousarray(contexts[:, ::-1]), classes.class_of_word[words]
     within = classes.unit_of_word[words] - classes.offsets[numbers]
-    slots = []
-    for given, outputs, places in ((np.full_like(numbers, CLASSES), numbers, of_classes), (numbers, within, of_words)):
-        for length in range(order):
+    of_each = feature_places(config, classes, numbers, histories)
+    described = (np.full_like(numbers, CLASSES), numbers), (numbers, within)
+    for kind, ((given, outputs), places) in enumerate(zip(described, of_each, strict=True)):
+        for length in range(config.direct_order):
             there = places[:, length] >= 0
-            rows = np.column_stack([given, outputs, histories[:, :length]])[there].astype(np.int32)
-            _, distinct = number_rows(rows)
-            slots.append((places[:, length] + outputs)[there][distinct])
-    found = np.concatenate(slots)
-    _, uses = np.unique(found, return_counts=True)
-    return {"features": len(found), "sharing": int(uses[uses > 1].sum())}
+            columns = [given[there], outputs[there], histories[there, :length]]
+            slots = places[there, length] + outputs[there]
+            yield (kind, length), np.column_stack(columns).astype(np.int32), slots
 
 
 def read_inputs(
@@ -275,7 +296,7 @@ def prepare(
     log.info("%d predictions to train on, %d held out, %d words in %d classes", *sizes)
 
     def report(records: Sequence[Record]) -> dict[str, Any]:
-        ngram = _ngram_model(sentences, settings.ngram_order, vocabulary)
+        ngram = NgramModel.of_text(sentences, settings.ngram_order, vocabulary)
         measured = measure_beside_ngrams(network, ngram, held_out, settings.precision)
         log.info("perplexity of held-out text: network %(network).2f, n-gram model %(ngram).2f", measured)
         cost = expected_cost(classes, predicted_counts(sentences, words))
@@ -324,7 +345,7 @@ def measure(
     if representation is not None and not len(sources) == len(alignments) == len(texts):
         raise UserError("give as many sources and alignments as texts")
     known = trained.target.encode_words(stream_texts(training))
-    ngram = _ngram_model(known, settings.ngram_order, trained.target)
+    ngram = NgramModel.of_text(known, settings.ngram_order, trained.target)
     read = None if representation is None else load_representation(representation)
     for number, text in enumerate(texts):
         lines = read_lines(text)
@@ -334,7 +355,3 @@ def measure(
         measured = measure_beside_ngrams(trained.network, ngram, joint, settings.precision)
         log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
         yield text.name, measured
-
-
-def _ngram_model(sentences: Ragged, order: int, vocabulary: Vocabulary) -> NgramModel:
-    return NgramModel.from_tables(estimate(sentences, order).tables, vocabulary)

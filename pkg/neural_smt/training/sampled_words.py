@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 import torch
 
+from neural_smt.io.files import release
 from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.networks.device import MULTIPLE
 from neural_smt.networks.packing import close
@@ -43,6 +44,7 @@ class WordSampler:
         counts = np.zeros(words, dtype=np.int64)
         for first in range(0, len(text), PIECE):
             counts += np.bincount(close(text.part(first, first + PIECE)), minlength=words)
+            release(text.values)
         return cls(counts, draws, seed)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.arrays import ArrayWriter, read_arrays
+from neural_smt.io.files import release
 from neural_smt.io.ragged import PIECE, Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.vocabulary import BOS, EOS
@@ -33,6 +34,7 @@ class Pairs:
         for first in range(0, len(self), PIECE):
             one, other = (np.diff(side.offsets[first : first + PIECE + 1]) for side in (self.source, self.target))
             lengths[first : first + PIECE] = np.maximum(one, other)
+            release(self.source.values)
         return lengths
 
     @classmethod
@@ -54,8 +56,10 @@ class Pairs:
             return cls(*(Ragged(arrays[f"{side}.values"], arrays[f"{side}.offsets"]) for side in ("source", "target")))
 
     def take(self, rows: np.ndarray) -> "Pairs":
-        """Both sides of the pairs at ``rows``, in that order."""
-        return Pairs(self.source.take(rows), self.target.take(rows))
+        """Both sides of the pairs at ``rows``, in that order, in memory."""
+        taken = Pairs(self.source.take(rows), self.target.take(rows))
+        release(self.source.values)
+        return taken
 
     def swapped(self) -> "Pairs":
         """The same pairs with their sides exchanged."""

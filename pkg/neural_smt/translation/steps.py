@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from neural_smt.decoding.model import write_compact
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.io.streams import STANDARD, open_output, read_batches, stream_lines, write_batch
@@ -117,15 +118,17 @@ def pack(
     run: int | None = None,
     settings: Sequence[Path] = (),
     directory: Path = Path(),
+    compact: bool = False,
 ) -> None:
     """Copy a tuned system with all that it is made of into a folder that translates on another machine.
 
     ``neural-smt translate FOLDER`` and ``serve FOLDER`` need neither the experiment nor a checkout, only the installed
-    package. folder: must not exist yet; run: whose weights are taken. Other arguments as of translate.
+    package. folder: must not exist yet; run: whose weights are taken; compact: whether the phrase table and its columns
+    become a table of a quarter of their size, with scores rounded to 256 values each. Other arguments as of translate.
     """
     chosen = open_system(experiment, system, run, settings, directory)
     check_inputs(chosen)
-    pack_system(chosen, folder)
+    pack_system(chosen, folder, write_compact if compact else None)
     log.info("%s: system %s with the weights of run %d", folder, chosen["name"], chosen["run"])
 
 

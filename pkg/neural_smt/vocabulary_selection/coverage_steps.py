@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ def measure_candidates(
     settings: dict[str, Any],
     dictionary_sizes: list[int],
     batch: int,
+    measured: int,
     training: str,
     seed: int,
     csv_output: Path,
@@ -55,24 +57,36 @@ def measure_candidates(
 
     texts: name -> its source and target file; training: the text whose sets are also measured with V^R;
     dictionary_sizes: sizes n of V^D, besides that of ``settings`` (sizes of ``vocabulary_selection``); batch: sentences
-    whose sets are merged. A word of the reference that the network does not know is not covered.
+    whose sets are merged; measured: most sentences of a text, drawn at random. A word of the reference that the network
+    does not know is not covered.
     """
     chosen = section_settings(SIZES, settings)
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table)
     sizes = sorted({*dictionary_sizes, chosen.dictionary} - {0})
-    if batch < 1 or min(sizes, default=0) < 1:
-        raise UserError(f"coverage of {dictionary_sizes} words of V^D, batches of {batch}; give 1 or more of each")
+    if min(batch, measured, *sizes) < 1:
+        asked = f"coverage of {dictionary_sizes} words of V^D, batches of {batch}, {measured} sentences"
+        raise UserError(f"{asked}; give 1 or more of each")
     rows = []
     for name, (source, target) in texts.items():
-        lines, references = parallel_lines(Path(source), Path(target))
+        lines, references = draw_pairs(Path(source), Path(target), measured, seed)
         ids = sources.encode(lines), sources.network.encode_words(references)
         for parts, top, coverage in measure_combinations(
-            sources, chosen, sizes, *ids, batch, seed, training=name == training
+            sources, chosen, sizes, *ids, batch, training=name == training
         ):
             rows.append({"text": name, "parts": parts, "top": top or "", **coverage._asdict()})
             covered = 100 * coverage.covered / max(coverage.reference_words, 1)
             log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
     write_coverage(csv_output, markdown_output, pd.DataFrame(rows), chosen.dictionary, batch)
+
+
+def draw_pairs(source: Path, target: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
+    """The lines of at most ``count`` pairs of two files, drawn at random and in random order."""
+    sides = parallel_lines(source, target)
+    drawn = np.random.default_rng(seed).permutation(len(sides[0]))[:count]
+    wanted, ranks = np.zeros(len(sides[0]), dtype=bool), np.argsort(np.argsort(drawn))
+    wanted[drawn] = True
+    source_lines, target_lines = (list(compress(side, wanted)) for side in sides)
+    return [source_lines[rank] for rank in ranks], [target_lines[rank] for rank in ranks]
 
 
 class Coverage(NamedTuple):
@@ -129,17 +143,14 @@ def measure_combinations(
     lines: Ragged,
     references: Ragged,
     batch: int,
-    seed: int,
     training: bool,
 ) -> Iterator[tuple[str, int | None, Coverage]]:
     """Coverage and sizes of a text with every combination, and for ``training`` of the sets with V^R besides.
 
-    lines, references: source ids, as ``Sources.encode`` gives, and network ids of each pair of sentences.
-    Batches of ``batch`` sentences are drawn at random, each sentence once, and the last may be smaller. Sets are built
-    in the order of the batches and forgotten once they are counted.
+    lines, references: source ids, as ``Sources.encode`` gives, and network ids of each pair of sentences, in the order
+    of their batches of ``batch``, of which the last may be smaller. Sets are forgotten once they are counted.
     """
-    rows = np.random.default_rng(seed).permutation(len(lines))
-    size = max(PIECE // batch, 1) * batch
+    rows, size = np.arange(len(lines)), max(PIECE // batch, 1) * batch
 
     def measured(chosen: Settings, trained: bool = False) -> Coverage:
         parts = [rows[start : start + size] for start in range(0, max(len(lines), 1), size)]

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
-from neural_smt.decoding.features import LOG_FLOOR, REORDERING, UNKNOWN_WORD, Weights
+from neural_smt.decoding.features import REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.lattices.lattice import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
@@ -25,6 +25,7 @@ from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import atomic, read_parallel
 from neural_smt.io.streams import read_batches
 from neural_smt.phrases.moses_format import write_moses
+from neural_smt.phrases.table import LOG_FLOOR, PhraseTable
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +58,7 @@ def decode_moses(
     table_limit: int | None = None,
     pop_limit: int | None = None,
     compiled: str = AUTO,
+    compact: bool = False,
     threads: int | None = None,
 ) -> None:
     """Translate text with a model of Moses, one tokenised sentence a line.
@@ -68,13 +70,14 @@ def decode_moses(
     alignments as Moses writes them; lattice: search graphs in the format of Moses (osg, or osgx with feature values),
     or a new folder of lattices in the format of HTK (slf). algorithm, stack_size, beam_threshold, distortion_limit
     (-1: none), table_limit, pop_limit and threads override the ini. compiled: folder of the model's compiled form,
-    made at the first start; ``auto`` is beside the ini or in the user's cache, ``off`` does without.
+    made at the first start; ``auto`` is beside the ini or in the user's cache, ``off`` does without. compact: a form of
+    a quarter of the size, with scores rounded to 256 values each.
     """
     outputs = Outputs(output, Listing.parse(nbest), alignment, lattice, lattice_format)
     ini = read_moses_ini(moses_ini)
     changes = {"algorithm": algorithm, "stack_size": stack_size, "beam_threshold": beam_threshold}
     changes |= {"distortion_limit": distortion_limit, "table_limit": table_limit, "pop_limit": pop_limit}
-    decoder = _decoder(ini, compiled, threads, **changes)
+    decoder = _decoder(ini, load_model(ini, compiled, compact), threads, **changes)
     done, seconds = 0, 0.0
     slices = decoder.feature_set.slices
     # Moses lists the features that can be tuned
@@ -111,7 +114,8 @@ def oracle_moses(
         raise UserError(f"{source}: empty; give at least one sentence")
     if min(nbest_sizes, default=1) < 1 or not density > 0:
         raise UserError("--nbest-sizes must be at least 1 and --density above 0; correct the option")
-    decoder = _decoder(read_moses_ini(moses_ini), compiled, threads)
+    ini = read_moses_ini(moses_ini)
+    decoder = _decoder(ini, load_model(ini, compiled), threads)
     began = time.perf_counter()
     lattices = decoder.lattices(sources)
     whole = smaller = AlignedLattices.of(lattices, decoder)
@@ -121,13 +125,13 @@ def oracle_moses(
     write_oracles(output, rows)
 
 
-def _decoder(ini: MosesIni, compiled: str, threads: int | None, **changes: str | float | None) -> Decoder:
-    """The decoder of an ini; threads, changes: of its settings, None for those that stay."""
+def _decoder(ini: MosesIni, model: TranslationModel, threads: int | None, **changes: str | float | None) -> Decoder:
+    """The decoder of an ini and its model; threads, changes: of its settings, None for those that stay."""
     threads = threads if threads is not None else ini.threads or 1
     if threads < 1:
         raise UserError(f"--threads must be at least 1, not {threads}; correct it")
     chosen = ini.settings.as_dict() | {name: value for name, value in changes.items() if value is not None}
-    return Decoder(load_model(ini, compiled), SearchSettings(**chosen), ini.weights, threads)
+    return Decoder(model, SearchSettings(**chosen), ini.weights, threads)
 
 
 def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path) -> None:
@@ -142,11 +146,14 @@ def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path
     if network := made_of.content.get("network"):
         raise UserError(f"Moses cannot load the feature {network['kind']} of this system; export one without it")
     model = TranslationModel.load(made_of)
+    table = model.phrase_table
+    if not isinstance(table, PhraseTable):
+        raise UserError(f"{made_of.file}: its phrase table is compact; export the experiment's own system")
     if len(arpas) != len(model.language_models):
         raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")
     settings = SearchSettings(**made_of.search)
     vector = Weights.load(weights).vector(model.feature_set)
-    _check_words(model)
+    _check_words(model, table)
     for name, column in model.columns.items():
         low = int(np.count_nonzero(column < LOG_FLOOR))
         if low:
@@ -161,7 +168,7 @@ def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path
     with atomic(output, directory=True) as temporary:
         reordering = temporary / REORDERING_TABLE_NAME if REORDERING in model.feature_set else None
         vocabularies = model.source_vocabulary, model.target_vocabulary
-        write_moses(model.phrase_table, vocabularies, temporary / PHRASE_TABLE_NAME, reordering, model.columns)
+        write_moses(table, vocabularies, temporary / PHRASE_TABLE_NAME, reordering, model.columns)
         for name, path in zip(names, arpas, strict=True):
             try:
                 shutil.copyfile(path, temporary / name)
@@ -178,9 +185,8 @@ def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path
         (temporary / INI_NAME).write_text(text, encoding="utf-8")
 
 
-def _check_words(model: TranslationModel) -> None:
+def _check_words(model: TranslationModel, table: PhraseTable) -> None:
     """``UserError`` for a word of the phrase table that would fall apart in Moses' files."""
-    table = model.phrase_table
     for vocabulary, phrases in ((model.source_vocabulary, table.source), (model.target_vocabulary, table.target)):
         for number in np.unique(phrases.values).tolist():
             word = vocabulary.words[number]

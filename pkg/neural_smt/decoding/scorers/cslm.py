@@ -118,7 +118,7 @@ class CslmScoring(TargetNetwork):
 def feature_of(system: System, model: TranslationModel, device: str) -> CslmFeature:
     """The CSLM that a system is searched with, beside the n-gram model that its network names, or the first."""
     folder, settings = system.of_network("model"), system["network"].get("settings", {})
-    models, vocabulary, phrases = system["language_models"], model.target_vocabulary, model.phrase_table.target
+    models, vocabulary, phrases = system["language_models"], model.target_vocabulary, model.phrase_table.some_targets()
     named = system["network"].get("language_model")
     beside = model.language_models[models.index(named) if named in models else 0]
     return CslmFeature.load(folder, beside, vocabulary, settings, device, phrases)
