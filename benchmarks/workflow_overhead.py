@@ -10,6 +10,7 @@ counts. Writes benchmarks/results/workflow_overhead.json.
 """
 
 import argparse
+import json
 import os
 import re
 import resource
@@ -21,9 +22,7 @@ from pathlib import Path
 
 from lib import REPETITIONS, RESULTS, ROOT
 
-from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.io.files import write_json
-from neural_smt.planning.jobs import list_jobs, whole_target
 
 PREAMBLE = """
 from snakemake.iocontainers import Snakemake
@@ -39,9 +38,20 @@ __file__ = {script!r}
 """
 """What Snakemake puts before a script, with a job that has neither inputs nor outputs."""
 
+COUNTED = """
+import json, sys
+from collections import Counter
+from pathlib import Path
+from neural_smt.experiment.configuration import complete, read_configuration
+from neural_smt.planning.jobs import list_jobs, whole_target
+config = complete(read_configuration([Path(sys.argv[1])]))
+print(json.dumps(Counter(job.rule for job in list_jobs(Path("Snakefile"), config, whole_target(config)))))
+"""
+"""What counts the jobs of each rule of an experiment, in a checkout."""
+
 NOT_CALLED = "import neural_smt.workflow.run_step as module; module.invoke = lambda *arguments: None\n"
 
-RULE = re.compile(r"^(?:use rule (\w+) as (\w+) with|rule (\w+)):$", re.MULTILINE)
+RULE = re.compile(r"^ *(?:use rule (\w+) as (\w+) with|rule (\w+)):$", re.MULTILINE)
 STEP = re.compile(r"step(?:\(|=)\"([\w.]+:\w+)\"")
 
 
@@ -57,6 +67,22 @@ def steps_of_rules(checkout: Path) -> dict[str, str]:
         if step:
             steps[derived or plain] = step
     return steps
+
+
+def count_jobs(checkout: Path, experiment: Path, most: int | None) -> Counter[str]:
+    """How many jobs of each step an experiment has by rules and package of a checkout; of so many steps alone."""
+    found = subprocess.run(
+        [sys.executable, "-c", COUNTED, str(experiment.resolve())],
+        env=os.environ | {"PYTHONPATH": str(checkout / "pkg")},
+        check=True,
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+    )
+    steps, counts = steps_of_rules(checkout), Counter[str]()
+    for rule, number in json.loads(found.stdout).items():
+        counts[steps[rule]] += number
+    return Counter(dict(counts.most_common(most)))
 
 
 def script_of(checkout: Path, step: str, log: Path) -> str:
@@ -86,32 +112,36 @@ def main() -> None:
     parser.add_argument("--most", type=int, help="measure only so many steps, those with the most jobs")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="starts of a step; the fastest counts")
     options = parser.parse_args()
-    config = complete(read_configuration([options.experiment]))
-    jobs = Counter(job.rule for job in list_jobs(ROOT / "Snakefile", config, whole_target(config)))
-    steps = steps_of_rules(ROOT)
-    counts: Counter[str] = Counter()
-    for rule, count in jobs.items():
-        counts[steps[rule]] += count
-    counts = Counter(dict(counts.most_common(options.most)))
     checkouts = [ROOT, *([options.against.resolve()] if options.against else [])]
+    counted = [count_jobs(checkout, options.experiment, options.most) for checkout in checkouts]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reference = min(cpu_seconds("import numpy", folder) for _ in range(REPETITIONS))
-        spent = [dict.fromkeys(counts, float("inf")) for _ in checkouts]
-        for step in counts:
+        spent = [dict.fromkeys(counts, float("inf")) for counts in counted]
+        every = list(dict.fromkeys(step for counts in counted for step in counts))
+        for step in every:
             for _ in range(options.repetitions):
                 for found, checkout in zip(spent, checkouts, strict=True):
-                    found[step] = min(found[step], cpu_seconds(script_of(checkout, step, folder / "log"), folder))
-    totals = [sum(count * found[step] for step, count in counts.items()) for found in spent]
-    for step, count in sorted(counts.items(), key=lambda item: -item[1] * spent[0][item[0]]):
-        print(f"{step:48} {count:3} jobs  " + "  ".join(f"{found[step] / reference:5.1f}" for found in spent))
-    number = counts.total()
+                    if step in found:
+                        found[step] = min(found[step], cpu_seconds(script_of(checkout, step, folder / "log"), folder))
+    totals = [
+        sum(count * found[step] for step, count in counts.items()) for counts, found in zip(counted, spent, strict=True)
+    ]
+    print(f"{'step':48} jobs and what one takes, of each checkout")
+    for step in sorted(
+        every, key=lambda step: -max(n[step] * f.get(step, 0) for n, f in zip(counted, spent, strict=True))
+    ):
+        columns = zip(counted, spent, strict=True)
+        shown = (f"{counts[step]:5} {found.get(step, 0) / reference:6.1f}" for counts, found in columns)
+        print(f"{step:48} " + "  ".join(shown))
     print(f"Python with NumPy: {reference:.3f} CPU seconds")
-    for checkout, total in zip(checkouts, totals, strict=True):
+    for checkout, counts, total in zip(checkouts, counted, totals, strict=True):
+        number = counts.total()
         print(f"{number} jobs of {checkout.name}: {total:.1f} s, {total / number / reference:.2f} times that a job")
     if len(totals) > 1:
         print(f"of the other: {totals[0] / totals[1]:.3f}")
-    ratios = {step: round(spent[0][step] / reference, 2) for step in counts}
+    ratios = {step: round(spent[0][step] / reference, 2) for step in counted[0]}
+    number = counted[0].total()
     mean = round(totals[0] / number / reference, 2)
     write_json(RESULTS / "workflow_overhead.json", {"jobs": number, "mean_ratio": mean, "ratios": ratios})
 

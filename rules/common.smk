@@ -123,6 +123,17 @@ def tokenised(sources, side):
     return expand(pattern, source=sources, side=side)
 
 
+# what stands behind the name of a file that shards make: their names, or nothing where one job makes all of it; and
+# what becomes of such a file: of a shard's, nothing is kept once they are joined
+SHARD = r"(\.\d+-of-\d+){%d}" % (SHARDS > 1)
+of_shard = temp if SHARDS > 1 else str
+
+
+def shard_name(wildcards):
+    """The shard that a job is, or None where it does all."""
+    return wildcards.scatteritem[1:] or None
+
+
 # texts whose lines shards score; with one shard the job that selects them does
 SHARDED_POOLS = [text for text, settings in INPUTS.selection.items() if SHARDS > 1 and settings["method"] != "none"]
 

@@ -36,14 +36,15 @@ rule decode:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
-        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.hypothesis"),
-        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
+        output=of_shard("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.hypothesis"),
+        statistics=of_shard("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.json"),
     log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}{scatteritem}.tsv"
     wildcard_constraints:
         system=one_of(SEARCHED),
+        scatteritem=SHARD,
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -53,36 +54,38 @@ rule decode:
         turn=1,
     params:
         **step("decoding.steps:decode", INPUTS.scorers),
-        shard="{scatteritem}",
+        shard=shard_name,
     script:
         "../workflow_scripts/run_step.py"
 
 
-rule join_translations:
-    """Put the translations of shards of a set together."""
-    input:
-        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        parts=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.hypothesis"
-        ),
-        part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
-        ),
-    output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
-        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
-    log:
-        "results/{experiment}/logs/join_translations/{system}.run{run}.{set}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/join_translations/{system}.run{run}.{set}.tsv"
-    wildcard_constraints:
-        system=one_of(SEARCHED),
-    conda:
-        "../envs/neural_smt.yaml"
-    params:
-        **step("decoding.joining_steps:join_translations"),
-    script:
-        "../workflow_scripts/run_step.py"
+if SHARDS > 1:
+
+    rule join_translations:
+        """Put the translations of shards of a set together."""
+        input:
+            text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+            parts=gather.shards(
+                "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.hypothesis"
+            ),
+            part_statistics=gather.shards(
+                "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.json"
+            ),
+        output:
+            output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+            statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+        log:
+            "results/{experiment}/logs/join_translations/{system}.run{run}.{set}.log",
+        benchmark:
+            "results/{experiment}/benchmarks/decoding/join_translations/{system}.run{run}.{set}.tsv"
+        wildcard_constraints:
+            system=one_of(SEARCHED),
+        conda:
+            "../envs/neural_smt.yaml"
+        params:
+            **step("decoding.joining_steps:join_translations"),
+        script:
+            "../workflow_scripts/run_step.py"
 
 
 rule export_moses:

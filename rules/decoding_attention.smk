@@ -3,15 +3,16 @@ rule translate_attention:
     input:
         unpack(INPUTS.attention_translation),
     output:
-        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.hypothesis"),
-        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
-        alignment=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.align"),
+        output=of_shard("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.hypothesis"),
+        statistics=of_shard("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.json"),
+        alignment=of_shard("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.align"),
     log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}{scatteritem}.tsv"
     wildcard_constraints:
         system=one_of(TRANSLATED),
+        scatteritem=SHARD,
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -21,33 +22,35 @@ rule translate_attention:
         turn=1,
     params:
         **step("decoding.attention_steps:translate_attention"),
-        shard="{scatteritem}",
+        shard=shard_name,
     script:
         "../workflow_scripts/run_step.py"
 
 
-use rule join_translations as join_attention with:
-    input:
-        text=lambda wildcards: FILES.text(wildcards.set, SOURCE),
-        parts=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.hypothesis"
-        ),
-        part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
-        ),
-        part_alignments=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.align"
-        ),
-    output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
-        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
-        alignment="results/{experiment}/decoding/{system}/run{run}/{set}.align",
-    log:
-        "results/{experiment}/logs/join_attention/{system}.run{run}.{set}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/join_attention/{system}.run{run}.{set}.tsv"
-    wildcard_constraints:
-        system=one_of(TRANSLATED),
+if SHARDS > 1:
+
+    use rule join_translations as join_attention with:
+        input:
+            text=lambda wildcards: FILES.text(wildcards.set, SOURCE),
+            parts=gather.shards(
+                "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.hypothesis"
+            ),
+            part_statistics=gather.shards(
+                "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.json"
+            ),
+            part_alignments=gather.shards(
+                "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.align"
+            ),
+        output:
+            output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+            statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+            alignment="results/{experiment}/decoding/{system}/run{run}/{set}.align",
+        log:
+            "results/{experiment}/logs/join_attention/{system}.run{run}.{set}.log",
+        benchmark:
+            "results/{experiment}/benchmarks/decoding/join_attention/{system}.run{run}.{set}.tsv"
+        wildcard_constraints:
+            system=one_of(TRANSLATED),
 
 
 rule measure_epochs:

@@ -6,15 +6,16 @@ rule score_phrase_table:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.safetensors"),
-        statistics=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.json"),
+        output=of_shard("results/{experiment}/rescoring/{table}/{network}{scatteritem}.safetensors"),
+        statistics=of_shard("results/{experiment}/rescoring/{table}/{network}{scatteritem}.json"),
     log:
-        "results/{experiment}/logs/score_phrase_table.{network}.{table}.{scatteritem}.log",
+        "results/{experiment}/logs/score_phrase_table.{network}.{table}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}{scatteritem}.tsv"
     wildcard_constraints:
         network=one_of(NETWORKS),
         table="extracted|proposed",
+        scatteritem=SHARD,
     conda:
         "../envs/neural_smt.yaml"
     threads: lambda wildcards: FILES.training_threads(wildcards.network)
@@ -25,37 +26,37 @@ rule score_phrase_table:
     params:
         **step("rescoring.steps:score_phrase_table"),
         settings=config["rescoring"],
-        shard="{scatteritem}",
+        shard=shard_name,
     script:
         "../workflow_scripts/run_step.py"
 
 
-rule join_columns:
-    """Put the scores that shards gave phrase pairs together."""
-    input:
-        phrase_table=INPUTS.table,
-        parts=gather.shards("results/{{experiment}}/rescoring/{{table}}/shards/{{network}}.{scatteritem}.safetensors"),
-        part_statistics=gather.shards(
-            "results/{{experiment}}/rescoring/{{table}}/shards/{{network}}.{scatteritem}.json"
-        ),
-    output:
-        output="results/{experiment}/rescoring/{table}/{network}.safetensors",
-        statistics="results/{experiment}/rescoring/{table}/{network}.json",
-    log:
-        "results/{experiment}/logs/join_columns.{network}.{table}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/rescoring/join_columns.{network}.{table}.tsv"
-    wildcard_constraints:
-        network=one_of(NETWORKS),
-        table="extracted|proposed",
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(2),
-    params:
-        **step("rescoring.column_steps:join_columns"),
-    script:
-        "../workflow_scripts/run_step.py"
+if SHARDS > 1:
+
+    rule join_columns:
+        """Put the scores that shards gave phrase pairs together."""
+        input:
+            phrase_table=INPUTS.table,
+            parts=gather.shards("results/{{experiment}}/rescoring/{{table}}/{{network}}.{scatteritem}.safetensors"),
+            part_statistics=gather.shards("results/{{experiment}}/rescoring/{{table}}/{{network}}.{scatteritem}.json"),
+        output:
+            output="results/{experiment}/rescoring/{table}/{network}.safetensors",
+            statistics="results/{experiment}/rescoring/{table}/{network}.json",
+        log:
+            "results/{experiment}/logs/join_columns.{network}.{table}.log",
+        benchmark:
+            "results/{experiment}/benchmarks/rescoring/join_columns.{network}.{table}.tsv"
+        wildcard_constraints:
+            network=one_of(NETWORKS),
+            table="extracted|proposed",
+        conda:
+            "../envs/neural_smt.yaml"
+        resources:
+            mem_mb=memory(2),
+        params:
+            **step("rescoring.column_steps:join_columns"),
+        script:
+            "../workflow_scripts/run_step.py"
 
 
 rule count_unknown_words:

@@ -10,7 +10,14 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, count_statistics, log_bleus
+ORDER = 4
+"""The longest n-gram counted."""
+
+SIZE = 2 * ORDER + 1
+"""How many statistics a sentence has."""
+
+REFERENCE_LENGTH = 2 * ORDER
+"""Where the length of the reference stands among them."""
 
 MATCHES = slice(0, 2 * ORDER, 2)
 TOTALS = slice(1, 2 * ORDER, 2)
@@ -28,6 +35,8 @@ def corpus_statistics(hypotheses: Sentences, *references: Sentences) -> np.ndarr
     Tokens may be ids or strings, the same kind on both sides.
     Raises ``ValueError`` when the numbers of hypotheses and references differ or there is no reference.
     """
+    from neural_smt.bleu_primitives import count_statistics  # loads Numba, which what sums need not wait for
+
     if not references:
         raise ValueError("BLEU needs at least one reference")
     index: dict[Hashable, int] = {}
@@ -62,6 +71,8 @@ def sentence_bleu(statistics: np.ndarray) -> np.ndarray:
 
     Lin and Och (2004), "ORANGE", section 4.
     """
+    from neural_smt.bleu_primitives import log_bleus  # loads Numba
+
     return np.exp(log_bleus(statistics, PLUS_ONE))
 
 

@@ -2,17 +2,9 @@
 
 import numpy as np
 
+from neural_smt.bleu import ORDER, REFERENCE_LENGTH, SIZE
 from neural_smt.io.ragged import Lists
 from neural_smt.jit import kernel
-
-ORDER = 4
-"""The longest n-gram counted."""
-
-SIZE = 2 * ORDER + 1
-"""How many statistics a sentence has."""
-
-REFERENCE_LENGTH = 2 * ORDER
-"""Where the length of the reference stands among them."""
 
 
 @kernel

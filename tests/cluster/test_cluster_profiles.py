@@ -18,7 +18,7 @@ def read_profile(repository: Path, name: str) -> dict:
 
 def rule_names(repository: Path) -> set[str]:
     text = "".join(path.read_text(encoding="utf-8") for path in (repository / "rules").rglob("*.smk"))
-    return set(re.findall(r"^(?:use )?rule (?:\w+ as )?(\w+)", text, flags=re.MULTILINE))
+    return set(re.findall(r"^ *(?:use )?rule (?:\w+ as )?(\w+)", text, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -54,9 +54,9 @@ def test_partitions_are_those_of_the_cluster_that_is_tested(repository: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("experiment", "fraction"), [("wmt14", 0.2), ("wmt12", 0.5), ("multi30k", 0.55)])
-def test_short_jobs_are_submitted_together(repository: Path, experiment: str, fraction: float) -> None:
-    """Submissions are no more than a fraction of the jobs, and of jobs of one rule in a group one runs at a time."""
+@pytest.mark.parametrize(("experiment", "most"), [("wmt14", 338), ("wmt12", 1400), ("multi30k", 400)])
+def test_short_jobs_are_submitted_together(repository: Path, experiment: str, most: int) -> None:
+    """There are no more submissions than so many, and of jobs of one rule in a group one runs at a time."""
     configured = ["--workflow-profile", "profiles/slurm", "--configfile", f"experiments/{experiment}.yaml"]
     status, printed = plan(repository, *configured)
     assert status == 0, printed[-4000:]
@@ -65,7 +65,7 @@ def test_short_jobs_are_submitted_together(repository: Path, experiment: str, fr
     # the jobs of a group are indented below it
     groups = re.findall(r"Group job \w+ .*\n((?:\n| .*\n|\[.*\] *\n(?= ))*)", printed)
     together = [re.findall(r"^ +rule (\w+):\n((?: {8}.*\n)*)", group, flags=re.MULTILINE) for group in groups]
-    assert len(alone) + len(together) < fraction * (len(alone) + sum(map(len, together)))
+    assert len(alone) + len(together) <= most
     for jobs in together:
         count = Counter(rule for rule, _ in jobs)
         assert [rule for rule, told in jobs if count[rule] > 1 and "turn=1" not in told] == []
@@ -75,7 +75,7 @@ def read_rules(repository: Path) -> dict[str, tuple[str | None, bool]]:
     """Of every rule the one it is made of, and whether it says that it is local."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in (repository / "rules").rglob("*.smk"))
     rules = {}
-    for block in re.split(r"^(?=(?:use )?rule )", text, flags=re.MULTILINE):
+    for block in re.split(r"^ *(?=(?:use )?rule )", text, flags=re.MULTILINE):
         if found := re.match(r"(?:use rule (\w+) as|rule) (\w+)", block):
             rules[found[2]] = found[1], "localrule: True" in block
     return rules

@@ -17,7 +17,7 @@ from tiny_models import change_system, decode_in_shards
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.cli import steps
 from neural_smt.decoding import attention_steps
-from neural_smt.decoding.attention.results import AttentionStatistics, Hypothesis
+from neural_smt.decoding.attention.results import Hypothesis
 from neural_smt.decoding.attention.search import Translator, best_translations, plan_batches, replacement, shard_members
 from neural_smt.decoding.attention_steps import measure_epochs, translate_attention
 from neural_smt.decoding.nbest import read_nbest
@@ -87,7 +87,7 @@ def test_translations_lists_alignment_and_statistics_belong_together(world: dict
             alpha = toys.attention(made, sources[number], TARGET.ids(line.split()))
             looked = [f"{i}-{j}" for j, i in enumerate(alpha.argmax(1)) if i < len(sources[number])]
         assert links[number].split() == looked
-    statistics = AttentionStatistics.load(world["statistics"]).summarise()
+    statistics = read_json(world["statistics"])
     words = " ".join(best).split()
     expected = {"sentences": 5, "words": len(words), "unknown_words": words.count("<unk>"), "unfinished": 0}
     expected |= {"mean_vocabulary": len(TARGET), "expanded": 0}
@@ -125,7 +125,7 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
     written = [{word for e in entries if e.sentence == number for word in e.tokens} for number in range(5)]
     assert all(words <= {"<unk>", TARGET.words[3 + number % 4]} for number, words in enumerate(written))
     assert sum(len(words) for words in written) > 4
-    statistics = AttentionStatistics.load(world["statistics"]).summarise()
+    statistics = read_json(world["statistics"])
     assert (statistics["mean_vocabulary"], statistics["expanded"]) == (3, 0)
 
 
@@ -142,7 +142,7 @@ def test_sentences_that_do_not_end_are_named_and_their_sets_grow(
     # four sentences of five have words
     for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2), 4)), (False, (0, 3, 4))):
         translate(world, settings | {"expand_on_failure": grow}, candidates=candidates)
-        statistics = AttentionStatistics.load(world["statistics"]).summarise()
+        statistics = read_json(world["statistics"])
         assert tuple(statistics[name] for name in ("expanded", "mean_vocabulary", "unfinished")) == expected
 
 
@@ -150,7 +150,7 @@ def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None
     write_lines(world["text"], [])
     translate_attention(**world, alignment=tmp_path / "links", nbest=tmp_path / "nbest")
     assert [read_lines(tmp_path / name) for name in ("output", "links", "nbest")] == [[]] * 3
-    assert AttentionStatistics.load(world["statistics"]).summarise()["sentences"] == 0
+    assert read_json(world["statistics"])["sentences"] == 0
 
 
 def test_unknown_words_are_replaced_where_they_look() -> None:
@@ -194,7 +194,7 @@ def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, 
             assert written == (replacement(source, heuristic, DICTIONARY) if word == "<unk>" else word)
             count += word == "<unk>"
     assert count > 3
-    assert AttentionStatistics.load(world["statistics"]).summarise()["unknown_words"] == count
+    assert read_json(world["statistics"])["unknown_words"] == count
 
 
 def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) -> None:

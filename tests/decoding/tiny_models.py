@@ -237,7 +237,7 @@ TIMES = {"seconds", "sentences_per_second", "ngrams_per_second"}
 def decode_in_shards(
     system: Mapping[str, Any], folder: Path, count: int, step: Callable[..., None] = decode, further: str = "nbest"
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Translations and lists of ``count`` shards put together, and the statistics but for times.
+    """Translations and lists of ``count`` shards put together, or of one job, and the statistics but for times.
 
     system: arguments of ``step``; further: what it writes besides the translations, ``nbest`` or ``alignment``.
     """
@@ -248,12 +248,13 @@ def decode_in_shards(
         "part_statistics": [folder / f"{shard}.json" for shard in shards],
         {"nbest": "part_lists", "alignment": "part_alignments"}[further]: [folder / f"{shard}.gz" for shard in shards],
     }
-    for shard, part, statistics, besides in zip(shards, *files.values(), strict=True):
-        step(**system, output=part, statistics=statistics, **{further: besides}, shard=shard)
     outputs = {"output": folder / "o", "statistics": folder / "s.json", further: folder / "n.gz"}
-    join_translations(text=system["text"], **files, **outputs)
     if count == 1:
-        assert outputs["output"].read_bytes() == files["parts"][0].read_bytes(), "one shard is the whole"
+        step(**system, **outputs)
+    else:
+        for shard, part, statistics, besides in zip(shards, *files.values(), strict=True):
+            step(**system, output=part, statistics=statistics, **{further: besides}, shard=shard)
+        join_translations(text=system["text"], **files, **outputs)
     return {name: outputs[name].read_bytes() for name in ("output", further)}, untimed(read_json(outputs["statistics"]))
 
 

@@ -28,7 +28,7 @@ def stages_of_rules(repository: Path) -> dict[str, str]:
     found = {}
     for path in (repository / "rules").rglob("*.smk"):
         text = path.read_text(encoding="utf-8")
-        for part in re.split(r"^(?=rule|use rule)", text, flags=re.MULTILINE):
+        for part in re.split(r"^ *(?=rule|use rule)", text, flags=re.MULTILINE):
             named = re.match(r"rule (\w+):(?=[\s\S]*^\s+output:)|use rule \w+ as (\w+)", part, flags=re.MULTILINE)
             if named:
                 found[named[1] or named[2]] = re.search(r"/benchmarks/(\w+)/", part)[1]

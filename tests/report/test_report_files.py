@@ -51,13 +51,13 @@ def test_attention_networks_have_one_run_and_pages(repository: Path) -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_benchmarks_are_those_of_all_shards(repository: Path, count: int) -> None:
     jobs = [job.removeprefix("results/tiny/benchmarks/") for job in files(repository, shards=count).benchmarks()]
-    shards = [f"{number}-of-{count}.tsv" for number in range(1, count + 1)]
+    shards = [f".{number}-of-{count}.tsv" for number in range(1, count + 1)] if count > 1 else [".tsv"]
     decoded = {f"{name}.run1.{part}" for name in ("baseline", "rnn") for part in ("news_dev", "news_test")}
     for rule, names in (
         ("decoding/decode/", decoded),
         ("rescoring/score_phrase_table.", {"encoder_decoder.extracted"}),
-        ("phrases/extract_phrases.", {""} if count > 1 else ()),
+        ("phrases/extract_phrases", {""} if count > 1 else ()),
     ):
-        expected = {f"{rule}{name}.{shard}".replace("..", ".") for name in names for shard in shards}
+        expected = {f"{rule}{name}{shard}" for name in names for shard in shards}
         assert {job for job in jobs if job.startswith(rule)} == expected
     assert len(jobs) == len(set(jobs))

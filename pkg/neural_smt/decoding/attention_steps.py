@@ -35,7 +35,7 @@ def translate_attention(
     alignment: Path | None = None,
     nbest: Path | None = None,
     nbest_size: int = 0,
-    shard: str = "1-of-1",
+    shard: str | None = None,
     device: str = "cpu",
 ) -> None:
     """Translate a tokenised text, one sentence a line, with an attention network alone.
@@ -43,10 +43,10 @@ def translate_attention(
     system: one that is an attention network, see ``system_folder``; candidates: the target vocabularies of the
     sentences (Mi et al. 2016), all target words without. Writes the translations, with ``alignment`` the source word
     that each word looked at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size``
-    translations per sentence (0: all that were found), and statistics (``AttentionStatistics``): all of the sentences
-    of a shard, named as ``2-of-4``, for ``join_translations``.
+    translations per sentence (0: all that were found), and statistics; of a shard, named as ``2-of-4``, all of that is
+    of its sentences (``AttentionStatistics``), for ``join_translations``.
     """
-    part = Shard.parse(shard)
+    part = Shard.parse(shard or "1-of-1")
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     from neural_smt.networks.device import describe_device, select_device
@@ -71,7 +71,7 @@ def translate_attention(
         shown = [hypotheses[: nbest_size or None] for hypotheses in found.hypotheses]
         listed = zip(members, shown, sources, strict=True)
         write_entries(nbest, (translator.listed(n, h, source) for n, all_of, source in listed for h in all_of))
-    write_json(statistics, vars(result))
+    result.save(statistics, shard)
     result.log_result()
 
 

@@ -1,7 +1,6 @@
 """Putting together what shards of a text were translated to, by a phrase-based search or by an attention network.
 
-One shard is put together too, in a third of a second for each set and system: nothing that takes long to load (Numba
-does) is loaded for it, and its files are copied as they are, since n-best lists are long.
+Nothing that takes long to load (Numba does) is loaded for it.
 """
 
 import logging
@@ -14,7 +13,7 @@ from neural_smt.decoding.attention.results import AttentionStatistics
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_object, write_json, write_lines
-from neural_smt.io.streams import concatenate, stream_lines, stream_texts
+from neural_smt.io.streams import stream_lines, stream_texts
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +46,7 @@ def join_translations(
     if kinds or sorted(owners) != list(range(len(lines))):
         raise UserError(f"{parts[0]} and other shards do not make a translation of {text}; decode all shards again")
     for files, joined in ((parts, output), (part_alignments, alignment), (part_lists, nbest)):
-        if files and joined and len(files) == 1:
-            concatenate(files, joined)
-        elif files and joined:
+        if files and joined:
             lists = _read_lists(files) if joined == nbest else ([line] for path in files for line in read_lines(path))
             found = dict(zip(owners, lists, strict=True))
             number = "{} ||| " if joined == nbest else ""
@@ -61,10 +58,7 @@ def join_translations(
 
 def join_scores(*, parts: list[Path], output: Path) -> None:
     """Write the scored n-best lists of shards one after the other."""
-    if len(parts) == 1:
-        concatenate(parts, output)
-    else:
-        write_lines(output, stream_texts(parts))
+    write_lines(output, stream_texts(parts))
 
 
 def _read_lists(paths: Iterable[Path]) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_described
+from neural_smt.io.files import write_json
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,10 @@ class ShardStatistics:
             "mean_score": float(np.mean(self.scores)) if count else 0.0,
             "unknown_words": sum(self.unknown),
         }
+
+    def save(self, path: Path, shard: str | None) -> None:
+        """Write what a shard keeps, or of a whole text (None) what is reported, as JSON."""
+        write_json(path, vars(self) if shard else self.join([self]).summarise())
 
     def log_result(self) -> None:
         """Log a line about the search."""

@@ -8,7 +8,7 @@ from neural_smt.decoding.nbest import write_nbest
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import read_lines, write_json, write_lines
+from neural_smt.io.files import read_lines, write_lines
 from neural_smt.shards import Shard
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ def decode(
     nbest_size: int = 0,
     nbest_alignment: bool = False,
     alignment: Path | None = None,
-    shard: str = "1-of-1",
+    shard: str | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
@@ -33,10 +33,10 @@ def decode(
 
     system: a searched one, see ``system_folder``; weights: its tuned ones. Writes the translations, with ``nbest`` a
     list of ``nbest_size`` distinct ones per sentence (and their word alignments, if ``nbest_alignment``), with
-    ``alignment`` word alignments (Pharaoh), and statistics (``PartStatistics``): all of the sentences of a shard, named
-    as ``2-of-4``, for ``join_translations``.
+    ``alignment`` word alignments (Pharaoh), and statistics; of a shard, named as ``2-of-4``, all of that is of its
+    sentences (``PartStatistics``), for ``join_translations``.
     """
-    part = Shard.parse(shard)
+    part = Shard.parse(shard or "1-of-1")
     described = System.load(system)
     decoder = Decoder.load(described, weights, threads, device)
     model, feature = decoder.model, decoder.feature
@@ -57,7 +57,7 @@ def decode(
     result = PartStatistics(
         members=members, scores=scores, unknown=unknown, seconds=seconds, threads=threads, counts=counts
     )
-    write_json(statistics, vars(result))
+    result.save(statistics, shard)
     if feature:
         log.info("%s", feature.describe())
     result.log_result()

@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
-from sacremoses import MosesDetokenizer
 
-from neural_smt.bleu import bleu, brevity_penalty, corpus_statistics, smoothed_bleu
-from neural_smt.bleu_primitives import REFERENCE_LENGTH
+from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, smoothed_bleu
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_parallel, write_json, write_lines
@@ -31,17 +29,18 @@ COLUMNS = [2, 6, 3, 7, 4, 8, 5, 9, 1]
 CHUNK = 2**22
 """How many (trial, sentence) cells are drawn at once, to bound memory."""
 
-_AMOUNT = re.compile(rf"(\d [{MosesDetokenizer.IsSc}])(?=[^\W\d_]|\()")
-"""A number with a currency sign after it, to which Moses' detokeniser joins what follows: ``3,50 €im Jahr``."""
-
 
 def detokenise_lines(lines: list[str], language: str) -> list[str]:
     """Undo Moses' tokenisation and escaping (``&apos;`` and the like); ``language`` is ``en``, ``fr`` and so on.
 
     Moses' rules, but for amounts as German and French write them: a currency sign behind its number keeps its blank.
     """
+    from sacremoses import MosesDetokenizer  # half a second to load, which tests of significance need not wait for
+
+    # a number with a currency sign after it, to which Moses' detokeniser joins what follows: 3,50 €im Jahr
+    amount = re.compile(rf"(\d [{MosesDetokenizer.IsSc}])(?=[^\W\d_]|\()")
     detokenizer = MosesDetokenizer(lang=language)
-    return [_AMOUNT.sub(r"\1 ", detokenizer.detokenize(line.split())) for line in lines]
+    return [amount.sub(r"\1 ", detokenizer.detokenize(line.split())) for line in lines]
 
 
 def evaluate(
@@ -65,7 +64,7 @@ def evaluate(
     if not lines:
         raise UserError(f"{hypothesis}: holds no sentence to score; translate the set again")
     translated, metric = detokenise_lines(lines, language), BLEU()
-    statistics = corpus_statistics((line.split() for line in lines), [line.split() for line in tokens])
+    statistics = sentence_statistics(BLEU(tokenize="none", force=True), lines, tokens)
     total = statistics.sum(axis=0, dtype=int).tolist()
     scores = {
         "sacrebleu": metric.corpus_score(translated, [text]).score,

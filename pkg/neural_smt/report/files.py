@@ -212,9 +212,11 @@ class ReportFiles(Layout):
         }
 
     def _in_shards(self, jobs: Iterable[str]) -> list[str]:
-        """The jobs of the shards that share some work."""
+        """The jobs of the shards that share some work, or the one that does all."""
         count = self.config["shards"]
-        return [f"{job}.{shard}-of-{count}" for job in jobs for shard in range(1, count + 1)]
+        return (
+            list(jobs) if count == 1 else [f"{job}.{shard}-of-{count}" for job in jobs for shard in range(1, count + 1)]
+        )
 
     def _data_jobs(self, data: str) -> list[str]:
         """Jobs that build what is made from the training text of some data alone."""
@@ -248,7 +250,7 @@ class ReportFiles(Layout):
         texts = every("corpus/tokenise/{name}.{side}", name=config["corpus"]["train"], side=(self.source, self.target))
         rescoring = every("{network}.extracted", network=self.used_networks("encoder_decoder"))
         jobs = [
-            *(self._in_shards(texts) if config["shards"] > 1 else texts),
+            *self._in_shards(texts),
             *(self._in_shards(["selection/score_pool/train"]) if scores_pool else []),
             *("selection/select_pairs", *data),
             *every("training/train_network.{network}", network=self.used_networks()),

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from neural_smt.bleu_primitives import SIZE, count_translations
+from neural_smt.bleu import SIZE
+from neural_smt.bleu_primitives import count_translations
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, offsets_of

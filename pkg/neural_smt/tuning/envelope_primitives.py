@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE
+from neural_smt.bleu import ORDER, REFERENCE_LENGTH, SIZE
 from neural_smt.io.lookup_primitives import differ
 from neural_smt.jit import kernel, leaf
 

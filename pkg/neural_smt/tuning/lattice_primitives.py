@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.bleu_primitives import SIZE, count_statistics
+from neural_smt.bleu import SIZE
+from neural_smt.bleu_primitives import count_statistics
 from neural_smt.io.lookup_primitives import differ
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.tuning.envelope_primitives import sweep

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.bleu_primitives import REFERENCE_LENGTH, SIZE, log_bleu
+from neural_smt.bleu import REFERENCE_LENGTH, SIZE
+from neural_smt.bleu_primitives import log_bleu
 from neural_smt.jit import kernel
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.mert import ErrorSurface, Optimum, highest

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.bleu import MATCHES, PLUS_ONE, TOTALS, bleu, sentence_bleu
-from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, log_bleu
+from neural_smt.bleu import MATCHES, ORDER, PLUS_ONE, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
+from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.jit import enlarged, kernel, leaf, mix
