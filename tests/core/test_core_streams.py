@@ -14,7 +14,7 @@ from refusals import check_refused
 from neural_smt.errors import UserError
 from neural_smt.io import streams, text_primitives
 from neural_smt.io.files import check_text, read_lines, read_pieces, write_lines
-from neural_smt.io.streams import concatenate, count_lines, count_parallel, stream_lines, stream_parallel, write_pairs
+from neural_smt.io.streams import count_lines, count_parallel, stream_lines, stream_parallel, write_pairs
 from neural_smt.shards import Shard
 
 TEXTS = st.lists(st.text(st.sampled_from("aé\u2028\r \x85\0"), max_size=5), max_size=12)
@@ -67,17 +67,6 @@ def test_pairs_are_written_both_or_not_at_all(tmp_path: Path) -> None:
     check_refused("broken", write_pairs, *paths, broken())
     assert read_lines(paths[0]) == ["one", "", "three "]
     assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_parts_make_the_whole(tmp_path: Path, suffix: str) -> None:
-    parts = [tmp_path / f"{number}{suffix}" for number in range(4)]
-    for part, lines in zip(parts, (["a", "b"], [], ["c"], []), strict=True):
-        write_lines(part, lines)
-    concatenate(parts, tmp_path / f"whole{suffix}")
-    assert read_lines(tmp_path / f"whole{suffix}") == ["a", "b", "c"]
-    check_refused(["nowhere", "no such file"], concatenate, [parts[0], tmp_path / "nowhere"], tmp_path / "other")
-    assert not (tmp_path / "other").exists()
 
 
 @given(st.integers(1, 40), st.integers(0, 500))

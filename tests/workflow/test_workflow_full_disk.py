@@ -21,7 +21,7 @@ from neural_smt.errors import sentence
 from neural_smt.io.arrays import ArrayWriter, write_arrays
 from neural_smt.io.files import atomic, write_json, write_lines
 from neural_smt.io.plots import drawing
-from neural_smt.io.streams import concatenate, write_pairs
+from neural_smt.io.streams import write_pairs
 from neural_smt.io.tables import write_rows
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.phrases.table import save_column
@@ -78,13 +78,6 @@ def grow(path: Path) -> None:
         writer.append("a", np.arange(9000))
 
 
-def join(path: Path) -> None:
-    """Put a text together whose parts lie on another disk."""
-    part = path.parents[1] / "part"
-    write_lines(part, words(9000))
-    concatenate([part], path)
-
-
 def draw(path: Path) -> None:
     with drawing(path, 6, 4) as figure:
         figure.subplots().plot(range(9))
@@ -93,7 +86,6 @@ def draw(path: Path) -> None:
 WRITERS: dict[str, Callable[[Path], None]] = {
     "text": lambda path: write_lines(path, words(9000)),
     "text.gz": lambda path: write_lines(path, words(9000)),
-    "joined": join,
     "a.en": lambda path: write_pairs(path, path.with_name("a.fr"), [(word, "un") for word in words(9000)]),
     "object.json": lambda path: write_json(path, words(9000)),
     "table.csv": lambda path: write_rows(path, ["word"], [[word] for word in words(9000)]),

@@ -2,7 +2,6 @@
 
 import io
 import select
-import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -119,16 +118,6 @@ def write_pairs(source: Path, target: Path, pairs: Iterable[Sequence[str]]) -> N
         for one, other in pairs:
             source_stream.write(f"{one}\n")
             target_stream.write(f"{other}\n")
-
-
-def concatenate(parts: Iterable[Path], output: Path) -> None:
-    """Write files one after the other, byte for byte; parts of a gzipped file make one."""
-    with atomic(output) as temporary, open(temporary, "wb") as stream:
-        for part in parts:
-            with named_errors(part):
-                piece = open(part, "rb")  # noqa: SIM115  (faults of the output are not of the part)
-            with piece:
-                shutil.copyfileobj(piece, stream, PIECE)
 
 
 def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
