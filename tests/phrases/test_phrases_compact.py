@@ -10,8 +10,9 @@ from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_meta, write_arrays
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.records import FILE, arrays_of
-from neural_smt.phrases import compact
+from neural_smt.phrases import compact, compact_kernels
 from neural_smt.phrases.compact import CompactTable, open_table
+from neural_smt.phrases.compact_kernels import ALIGNED, PADDING
 from neural_smt.phrases.table import PhraseTable, floored_log
 from neural_smt.vocabulary import Vocabulary
 
@@ -119,6 +120,14 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, monkeypatch: p
     check_refused("not a finite number", CompactTable.of, table, {"Column0": np.full(len(table), np.nan)}, WORDS)
     monkeypatch.setattr(compact, "LARGEST", 100)
     check_refused("too large", CompactTable.of, table, columns, WORDS)
+
+
+@pytest.mark.parametrize("before", [[200, 1], [1, 3, 1, 0, 200, 1]], ids=["source", "target"])
+def test_words_that_would_go_on_behind_the_end_are_refused(before: list[int]) -> None:
+    """A phrase of 200 words, in whose place 120 are, of two bytes each; nothing behind the padding is looked at."""
+    data = np.array([0] * ALIGNED + before + [129, 1] * 120 + [0] * PADDING, dtype=np.uint8)
+    readable, _ = compact_kernels.walk(data, 10, 1000, 1000)
+    assert not readable
 
 
 @pytest.mark.parametrize("seed", range(3))

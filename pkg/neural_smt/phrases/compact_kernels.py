@@ -226,7 +226,7 @@ def _walk_entry(
         return -1, count
     for _ in range(following):
         word, place = _get(data, place)
-        if not 0 <= word < target_words:
+        if not 0 <= word < target_words or place > stop:
             return -1, count
     place += codes
     if place >= stop or data[place] >= stop - place:
@@ -252,7 +252,7 @@ def walk(data: np.ndarray, codes: int, source_words: int, target_words: int) -> 
             return False, starts
         for _ in range(length):
             word, place = _get(data, place)
-            if not 0 <= word < source_words:
+            if not 0 <= word < source_words or place > stop:
                 return False, starts
         entries, place = _get(data, place)
         if not 0 < entries <= stop - place:
