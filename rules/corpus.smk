@@ -161,7 +161,7 @@ rule tokenise:
     params:
         **step("corpus.steps:tokenise"),
         language="{language}",
-        shard=lambda wildcards: wildcards.scatteritem[1:] or "1-of-1",
+        shard=shard_name,
         tokenised=lambda wildcards: CORPUS["sources"][wildcards.source]["tokenised"],
     script:
         "../workflow_scripts/run_step.py"

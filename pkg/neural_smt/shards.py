@@ -31,8 +31,10 @@ class Shard:
             raise UserError(f"shard {self.number} of {self.count}: number shards from 1 to how many there are")
 
     @classmethod
-    def parse(cls, name: str) -> "Shard":
-        """The shard of a name such as ``2-of-4``."""
+    def parse(cls, name: str | None) -> "Shard":
+        """The shard of a name such as ``2-of-4``; without one, all."""
+        if name is None:
+            return cls(1, 1)
         found = re.fullmatch(r"(\d{1,9})-of-(\d{1,9})", name)
         if not found:
             raise UserError(f"shard {name!r}: name shards as 2-of-4 does, by number and how many there are")

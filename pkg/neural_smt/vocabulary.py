@@ -2,10 +2,10 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from html import unescape
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +117,14 @@ class Vocabulary:
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
 """Those of both sides of a text, the source first."""
+
+Encoder = Callable[[Iterable[str]], Ragged]
+"""What makes ids of lines, such as ``Vocabulary.encode``."""
+
+
+def encode_rows(encode: Encoder, lines: Iterable[str], rows: np.ndarray) -> Ragged:
+    """The lines at ``rows`` (int ``[n]``) encoded, in that order; the others are not kept."""
+    distinct = np.unique(rows)
+    wanted = np.zeros(distinct.max(initial=-1) + 1, dtype=np.bool_)
+    wanted[distinct] = True
+    return encode(compress(lines, wanted)).take(np.searchsorted(distinct, rows))

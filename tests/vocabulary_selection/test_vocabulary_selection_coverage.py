@@ -1,5 +1,6 @@
 """Coverage of the reference and sizes of sets, by hand and by brute force; reasons for every word."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -82,11 +83,15 @@ def test_pairs_are_drawn_from_all_of_a_text_and_stay_together(tmp_path: Path) ->
     sides = [tmp_path / name for name in ("source", "target")]
     for side in sides:
         write_lines(side, [f"{side.name} {number}" for number in range(100)])
+
+    def encode(lines: Iterable[str]) -> Ragged:
+        return Ragged.from_lists([[int(line.split()[1])] for line in lines])
+
     numbers = []
     for count, seed in ((100, 1), (1000, 1), (10, 1), (10, 2)):
-        source, target = draw_pairs(*sides, count, seed)
-        assert [line.split()[1] for line in source] == [line.split()[1] for line in target]
-        numbers.append([int(line.split()[1]) for line in source])
+        source, target = draw_pairs(*sides, (encode, encode), count, seed)
+        assert source.values.tolist() == target.values.tolist()
+        numbers.append(source.values.tolist())
     assert numbers[0] == numbers[1] != sorted(numbers[0]) == list(range(100))
     assert numbers[2] == numbers[0][:10] != numbers[3]
 

@@ -90,7 +90,7 @@ def generate(*, settings: dict[str, Any], seed: int, output: Path, threads: int 
 
 
 def tokenise(
-    *, text: Path, language: str, output: Path, tokenised: bool = False, shard: str = "1-of-1", threads: int = 1
+    *, text: Path, language: str, output: Path, tokenised: bool = False, shard: str | None = None, threads: int = 1
 ) -> None:
     """Normalise and tokenise a text, line for line.
 

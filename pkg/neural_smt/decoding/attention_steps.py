@@ -46,7 +46,7 @@ def translate_attention(
     translations per sentence (0: all that were found), and statistics; of a shard, named as ``2-of-4``, all of that is
     of its sentences (``AttentionStatistics``), for ``join_translations``.
     """
-    part = Shard.parse(shard or "1-of-1")
+    part = Shard.parse(shard)
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     from neural_smt.networks.device import describe_device, select_device

@@ -136,7 +136,7 @@ def score_lists(
     also reranked (see ``rerank``). shard: the part of the lists that is read and written, as ``2-of-4`` (see
     ``join_scores``).
     """
-    part, described = Shard.parse(shard or "1-of-1"), System.load(system)
+    part, described = Shard.parse(shard), System.load(system)
     lines = None if text is None else read_lines(text)
     vector = Weights.load(weights).values if weights else None
     reading = {"lines": lines, "text": text, "candidates": candidates, "device": device}

@@ -36,7 +36,7 @@ def decode(
     ``alignment`` word alignments (Pharaoh), and statistics; of a shard, named as ``2-of-4``, all of that is of its
     sentences (``PartStatistics``), for ``join_translations``.
     """
-    part = Shard.parse(shard or "1-of-1")
+    part = Shard.parse(shard)
     described = System.load(system)
     decoder = Decoder.load(described, weights, threads, device)
     model, feature = decoder.model, decoder.feature

@@ -140,20 +140,19 @@ def pack_system(system: System, folder: Path, tables: Callable[[System, Path], A
     run = system["run"]
     chain = [system, system.base] if "base" in system.content else [system]
     searched = chain[-1]
-    rewritten = tables is not None and "phrase_table" in searched.content
+    table = searched.content.get("phrase_table") if tables else None
+    columns = searched["columns"].values() if table else ()
     files = [path for one in chain for path in one.all_files(run)]
     for path in files:
         if not path.exists():
             raise UserError(f"{path}: not there, but {system.file} names it; run the experiment first")
     root = Path(os.path.commonpath([path.absolute().parent for path in files]))
     with atomic(folder, directory=True) as temporary:
-        for path in dict.fromkeys(files):
+        for path in dict.fromkeys(path for path in files if path not in columns):
             copy = temporary / path.absolute().relative_to(root)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            if tables is not None and rewritten and path == searched["phrase_table"]:
+            if tables and path == table:
                 tables(searched, copy)
-            elif rewritten and path in searched["columns"].values():
-                continue
             elif path.is_dir():
                 shutil.copytree(path, copy, ignore=shutil.ignore_patterns(".*"))
             else:
@@ -161,7 +160,7 @@ def pack_system(system: System, folder: Path, tables: Callable[[System, Path], A
         for one, place in zip(chain, (Path(), Path("base")), strict=False):
             content = {key: value for key, value in one.content.items() if key not in ("base", "device")} | {"run": run}
             content |= {"weights": one.weights(run)} if "weights" in content else {}
-            content |= {"columns": {}} if rewritten and "columns" in content else {}
+            content |= {"columns": {}} if table and "columns" in content else {}
             packed = map_paths(content, lambda path, up=place: os.path.relpath(path.absolute().relative_to(root), up))
             (temporary / place).mkdir(exist_ok=True)
             write_json(temporary / place / FILE, packed | ({"base": "base"} if one is not chain[-1] else {}))

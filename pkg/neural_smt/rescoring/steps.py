@@ -100,7 +100,7 @@ def score_phrase_table(
     ``2-of-4``, what ``join_columns`` takes.
     """
     chosen = section_settings("rescoring", settings)
-    part, place = Shard.parse(shard or "1-of-1"), select_device(device)
+    part, place = Shard.parse(shard), select_device(device)
     trained = Trained.load(model, EncoderDecoder, place)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     began = time.perf_counter()

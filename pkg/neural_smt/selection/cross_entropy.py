@@ -8,7 +8,7 @@ the cross-entropy of a sentence, log2, is divided by its words, while its probab
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import islice
 from math import log2
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from neural_smt.io.streams import count_words
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.shards import in_threads
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import Vocabulary, encode_rows
 
 _LOG2_OF_10 = log2(10)
 
@@ -68,7 +68,7 @@ def train_sides(
     models, sample = [], _sample_like(pool, in_domain, generator)
     for lines, inside in zip(pool, in_domain, strict=True):
         vocabulary = Vocabulary.from_sentences(inside)
-        texts = (vocabulary.encode(inside), _encode_rows(vocabulary, lines, sample))
+        texts = (vocabulary.encode(inside), encode_rows(vocabulary.encode, lines, sample))
         estimated = (estimate(text, order, vocabulary_size=len(vocabulary) - 1) for text in texts)
         models.append(SideModels(vocabulary, *(NgramModel.from_tables(each.tables, vocabulary) for each in estimated)))
     return models
@@ -86,14 +86,6 @@ def sentence_cross_entropy(model: NgramModel, sentences: Ragged) -> np.ndarray:
     """float64 ``[n]``: bits per word; ``</s>`` is paid for but not counted, an empty sentence counts as one word."""
     log10_prob, _, _ = model.score_sentences(sentences)
     return -log10_prob * _LOG2_OF_10 / np.maximum(sentences.lengths, 1)
-
-
-def _encode_rows(vocabulary: Vocabulary, lines: Iterable[str], rows: np.ndarray) -> Ragged:
-    """The lines at ``rows`` (int ``[n]``), in that order; the others are not kept."""
-    distinct = np.unique(rows)
-    wanted = np.zeros(distinct[-1] + 1, dtype=np.bool_)
-    wanted[distinct] = True
-    return vocabulary.encode(compress(lines, wanted)).take(np.searchsorted(distinct, rows))
 
 
 def _sample_like(

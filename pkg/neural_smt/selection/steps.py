@@ -41,7 +41,7 @@ def train_selection_models(
             side.save(folder / str(number))
 
 
-def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str = "1-of-1", threads: int = 1) -> None:
+def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str | None = None, threads: int = 1) -> None:
     """Score the lines of a shard of a pool under models of ``train_selection_models``: float64 ``[lines]``.
 
     shard: its share of the lines, as ``2-of-4``; the scores of all shards make those of the pool. Sides are scored by

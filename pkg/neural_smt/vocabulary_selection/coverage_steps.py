@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import parallel_lines
 from neural_smt.io.tables import formatted, markdown, write_frame
-from neural_smt.vocabulary import UNK
+from neural_smt.vocabulary import UNK, Encoder, encode_rows
 from neural_smt.vocabulary_selection.building import Sources, collect_pieces, load_sources
 from neural_smt.vocabulary_selection.candidates import PIECE, SIZES, CandidateSets
 
@@ -68,8 +67,7 @@ def measure_candidates(
         raise UserError(f"{asked}; give 1 or more of each")
     rows = []
     for name, (source, target) in texts.items():
-        lines, references = draw_pairs(Path(source), Path(target), measured, seed)
-        ids = sources.encode(lines), sources.network.encode_words(references)
+        ids = draw_pairs(Path(source), Path(target), (sources.encode, sources.network.encode_words), measured, seed)
         for parts, top, coverage in measure_combinations(
             sources, chosen, sizes, *ids, batch, training=name == training
         ):
@@ -79,14 +77,13 @@ def measure_candidates(
     write_coverage(csv_output, markdown_output, pd.DataFrame(rows), chosen.dictionary, batch)
 
 
-def draw_pairs(source: Path, target: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
-    """The lines of at most ``count`` pairs of two files, drawn at random and in random order."""
+def draw_pairs(
+    source: Path, target: Path, encoders: tuple[Encoder, Encoder], count: int, seed: int
+) -> tuple[Ragged, Ragged]:
+    """The ids of at most ``count`` pairs of lines of two files, drawn at random and in random order."""
     sides = parallel_lines(source, target)
-    drawn = np.random.default_rng(seed).permutation(len(sides[0]))[:count]
-    wanted, ranks = np.zeros(len(sides[0]), dtype=bool), np.argsort(np.argsort(drawn))
-    wanted[drawn] = True
-    source_lines, target_lines = (list(compress(side, wanted)) for side in sides)
-    return [source_lines[rank] for rank in ranks], [target_lines[rank] for rank in ranks]
+    rows = np.random.default_rng(seed).permutation(len(sides[0]))[:count]
+    return encode_rows(encoders[0], sides[0], rows), encode_rows(encoders[1], sides[1], rows)
 
 
 class Coverage(NamedTuple):
@@ -150,13 +147,14 @@ def measure_combinations(
     lines, references: source ids, as ``Sources.encode`` gives, and network ids of each pair of sentences, in the order
     of their batches of ``batch``, of which the last may be smaller. Sets are forgotten once they are counted.
     """
-    rows, size = np.arange(len(lines)), max(PIECE // batch, 1) * batch
+    size = max(PIECE // batch, 1) * batch
+    starts = range(0, max(len(lines), 1), size)
+    pieces = [(lines.part(start, start + size), references.part(start, start + size)) for start in starts]
 
     def measured(chosen: Settings, trained: bool = False) -> Coverage:
-        parts = [rows[start : start + size] for start in range(0, max(len(lines), 1), size)]
-        texts = ((lines.take(part), references.take(part) if trained else None) for part in parts)
+        texts = ((piece, own if trained else None) for piece, own in pieces)
         built = collect_pieces(sources, chosen, texts, {})
-        return measure_pieces(zip(built, map(references.take, parts), strict=True), batch)
+        return measure_pieces(zip(built, (own for _, own in pieces), strict=True), batch)
 
     for name, top, chosen in combinations(settings, dictionary_sizes):
         yield name, top, measured(chosen)
