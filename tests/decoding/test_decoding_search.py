@@ -3,6 +3,7 @@
 import itertools
 import signal
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -280,11 +281,18 @@ def test_equal_sentences_are_searched_once():
     assert lattices[0].tails is lattices[4].tails
 
 
-def test_a_search_can_be_interrupted(interruptible: None) -> None:
-    """At any moment: also where Numba makes objects of what a kernel returns."""
-    decoder = random_decoder(2, SearchSettings(algorithm="cube", stack_size=500, pop_limit=2000, distortion_limit=-1))
-    for seconds in (0.2, 0.3, 0.4, 0.5):
-        threading.Timer(seconds, signal.raise_signal, [signal.SIGINT]).start()
+@pytest.mark.parametrize(
+    "limit, words, seconds", [(2000, 30, np.arange(0.2, 0.6, 0.1)), (5, 9, np.linspace(0.005, 0.025, 60))]
+)
+def test_a_search_can_be_interrupted(limit: int, words: int, seconds: Iterable[float], interruptible: None) -> None:
+    """At any moment: also where Numba makes objects of what a kernel returns, in a search that is short after what is
+    prepared for it.
+    """
+    settings = SearchSettings(algorithm="cube", stack_size=limit, pop_limit=limit, distortion_limit=-1)
+    decoder, sentence = random_decoder(2, settings), ["a", "b", "c"] * (words // 3)
+    decoder.decode([sentence])
+    for moment in seconds:
+        threading.Timer(moment, signal.raise_signal, [signal.SIGINT]).start()
         with pytest.raises(KeyboardInterrupt):
             while True:
-                decoder.decode([["a", "b", "c"] * 10])
+                decoder.decode([sentence])

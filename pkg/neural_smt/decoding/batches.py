@@ -140,15 +140,15 @@ def search_batch(
 
     pop_limit: of cube pruning; None for stack decoding.
     """
-    sentences = _batch_sentences(weighted, members)
-    memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
-    task = Task(sentences, weighted.options, weighted.models, search, memo)
-    stacks = start_search(task, feature.history if feature else 0)
-    buffer = new_buffer(len(weighted.models))
-    if feature is None:
-        with uninterrupted():
+    with uninterrupted():
+        sentences = _batch_sentences(weighted, members)
+        memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
+        task = Task(sentences, weighted.options, weighted.models, search, memo)
+        stacks = start_search(task, feature.history if feature else 0)
+        buffer = new_buffer(len(weighted.models))
+        if feature is None:
             stacks = search_sentences(task, stacks, buffer, pop_limit)
-    else:
+    if feature:
         stacks = _search_with_feature(_FeatureInBatch(feature, weighted, members), task, stacks, buffer, pop_limit)
     with uninterrupted():
         return Lattice.build(weighted, members, sentences.lengths, stacks)
@@ -186,8 +186,9 @@ def _search_with_feature(
             stacks = settle(size, task, stacks, buffer, offsets)
     if search.lazy:
         buffer.counts[:] = 0
-        claim_complete(sentences.lengths, stacks)
-        scorer.score_claimed((1, longest + 1), True, stacks, buffer)
+        with uninterrupted():
+            claim_complete(sentences.lengths, stacks)
+            scorer.score_claimed((1, longest + 1), True, stacks, buffer)
     return stacks
 
 

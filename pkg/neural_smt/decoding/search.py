@@ -34,7 +34,7 @@ from neural_smt.decoding.scorers import load_feature
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.experiment.system_folder import System
-from neural_smt.shards import Shard, in_threads
+from neural_smt.shards import Shard, in_threads, uninterrupted
 
 Result = TypeVar("Result")
 
@@ -133,7 +133,8 @@ class Decoder:
 
     def prepare(self, sentences: list[list[str]]) -> PreparedSentences:
         """Look up all phrase pairs of the sentences; any decoder of the same model may use the result again."""
-        return prepare(self.model, sentences)
+        with uninterrupted():
+            return prepare(self.model, sentences)
 
     def decode(self, text: Text, nbest: int = 0, distinct: bool = True, traced: bool = False) -> list[Translation]:
         """Translate sentences; an empty one has an empty translation, equal ones share theirs.
@@ -182,16 +183,19 @@ class Decoder:
         self, text: Text, keep_arcs: bool, finish: Callable[[Lattice], list[Result]], feature: StatefulFeature | None
     ) -> list[Result | None]:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
-        prepared = text if isinstance(text, PreparedSentences) else self.prepare(text)
         search = self._search(keep_arcs, feature)
-        weighted = weigh(prepared, self, search.language)
+        prepared = text if isinstance(text, PreparedSentences) else self.prepare(text)
+        with uninterrupted():
+            weighted = weigh(prepared, self, search.language)
         pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None
         plan = self.plan(prepared.tokens)
         results: list[Any] = [None] * len(prepared.tokens)
 
         def work(members: np.ndarray) -> None:
             lattices = search_batch(weighted, members, pop_limit, search, feature)
-            for number, result in zip(members.tolist(), finish(lattices), strict=True):
+            with uninterrupted():
+                finished = finish(lattices)
+            for number, result in zip(members.tolist(), finished, strict=True):
                 results[number] = result
 
         in_threads(work, plan.batches, self.threads)
