@@ -87,7 +87,7 @@ def measure(
         "gigabytes": gigabytes,
     }
     planned = {}
-    if here.rule and (precision, kernels, graphs, group.size) == (here.precision, True, False, 1):
+    if here.rule and (precision, kernels, graphs, group.size) == (here.precision, True, here.task == "train", 1):
         quantities = here.quantities(factor, work)
         macs, steps = map(quantities.value, costs()[quantities.entry].gpu)
         planned = {"rule": quantities.entry, "seconds": whole, "macs": macs, "steps": steps}

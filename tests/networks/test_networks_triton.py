@@ -1,5 +1,7 @@
 """The kernels for GPUs: compiled for one without there being one. (What they compute, ``tests/device`` tests.)"""
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +11,11 @@ triton = pytest.importorskip("triton", reason="no Triton, which comes with PyTor
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 
-from neural_smt.networks.triton_kernels import attention, gated, launching, output, recurrent  # noqa: E402
+from neural_smt.networks.triton_kernels import attention, gated, launching, optimisers, output, recurrent  # noqa: E402
 
 KERNELS = {
     name: kernel
-    for module in (attention, gated, output, recurrent)
+    for module in (attention, gated, optimisers, output, recurrent)
     for name, kernel in vars(module).items()
     if getattr(kernel, "do_not_specialize", None)
 }
@@ -21,15 +23,17 @@ KERNELS = {
 NARROW = {"terms", "products", "next_factor", "d_terms", "offsets", "factors", "d_queries", "d_logits"}
 """Arrays that are rounded."""
 
-NUMBERS = {*launching.COUNTS, "length", "units", "bptt"}
+NUMBERS = {*launching.COUNTS, "length", "units", "bptt", "count"}
 
-OTHERS = {"targets": "*i64", "owners": "*i64", "padding": "*i1", "starts": "*i64", "cutoff": "fp32"}
+OTHERS = {"targets": "*i64", "owners": "*i64", "padding": "*i1", "starts": "*i64"} | dict.fromkeys(
+    ("cutoff", "rho", "epsilon", "beta1", "beta2", "rate", "decay", "correction"), "fp32"
+)
 
-CONSTANTS = {"hidden": 1000, "together": 1, "padded": 128, "longest": 64, "width": 2000}
+CONSTANTS = {"hidden": 1000, "together": 1, "padded": 128, "longest": 64, "width": 2000, "whole": True}
 
 
-def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Types and constants of a kernel's arguments at the papers' sizes."""
+def signature(kernel: Any, missing: set[str], block: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """Types and constants of a kernel's arguments at the papers' sizes; block: of a kernel that looks at words."""
     types, constants = {}, {}
     for name in kernel.arg_names:
         if name in missing:
@@ -39,9 +43,9 @@ def signature(kernel: Any, missing: set[str]) -> tuple[dict[str, str], dict[str,
         elif name in CONSTANTS or name.endswith("width"):
             types[name], constants[name] = "constexpr", CONSTANTS.get(name, 3000)
         elif name == "block":
-            sizes = {"hidden": gated.BLOCK, "keys": attention.UNITS, "logits": output.LOGITS}
-            (block,) = (sizes[array] for array in sizes if array in kernel.arg_names)
-            types[name], constants[name] = "constexpr", block
+            sizes = {"hidden": gated.BLOCK, "keys": block, "logits": output.LOGITS, "parameter": optimisers.NUMBERS}
+            (constants[name],) = (sizes[array] for array in sizes if array in kernel.arg_names)
+            types[name] = "constexpr"
         elif name in OTHERS:
             types[name] = OTHERS[name]
         else:
@@ -53,12 +57,25 @@ OPTIONAL = {"states", "next_factor", "others", "offsets", "owners", "asked", "fa
 
 
 @pytest.mark.parametrize("missing", [set(), OPTIONAL], ids=["all", "least"])
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_compiles_for_a_gpu(name: str, missing: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [(name, 80) for name in KERNELS] + [(name, 1280) for name in KERNELS if "longest" in KERNELS[name].arg_names],
+)
+def test_a_kernel_compiles_for_a_gpu_and_spills_nothing(
+    name: str, rows: int, missing: set[str], tmp_path: Path
+) -> None:
+    """A thread with more numbers than registers is twenty times slower."""
     kernel = KERNELS[name]
-    whole = "padded" in kernel.arg_names
-    types, constants = signature(kernel, set() if whole else missing & set(kernel.arg_names))
+    whole, looks = "padded" in kernel.arg_names, "longest" in kernel.arg_names
+    block, warps = attention.shape_of_programs(rows, CONSTANTS["longest"])
+    types, constants = signature(kernel, set() if whole else missing & set(kernel.arg_names), block)
     if whole:
         constants |= {"hidden": 100, "together": recurrent.SENTENCES}
-    made = triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32))
+    options = {"num_warps": recurrent.WARPS if whole else warps if looks else 4}
+    made = triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32), options=options)
     assert made.asm["cubin"] and made.metadata.shared < 200_000
+    code = tmp_path / "kernel.ptx"
+    code.write_text(made.asm["ptx"])
+    command = [triton.knobs.nvidia.ptxas.path, "-v", "--gpu-name=sm_90a", code, "-o", tmp_path / "kernel"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert "0 bytes spill stores, 0 bytes spill loads" in told

@@ -1,6 +1,8 @@
 """Optimisers against PyTorch's, row by row and as a whole; clipping."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch import nn
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.training import optimisers
+from neural_smt.training.gradient_descent import GradientDescent
 from neural_smt.training.optimisers import AdaDelta, Adam, clipped_gradients, optimiser_of
 
 CONSTANTS = {"epsilon": 1e-6, "rho": 0.95}
@@ -135,3 +138,34 @@ def test_fixed_parameters_take_no_part() -> None:
     gradients, norm = clipped_gradients({"fixed": fixed, "w": weight}, 1.0)
     assert list(gradients) == ["w"]
     assert norm == pytest.approx(0.5)
+
+
+OPTIMISERS: dict[str, Callable[[Any], Any]] = {
+    "adadelta": lambda weights: AdaDelta(weights, **CONSTANTS),
+    "adam": lambda weights: Adam(weights, 1e-8, rate=0.01),
+    "adagrad": lambda weights: GradientDescent(weights, 0.1, 0.01, adaptive=True),
+    "adagrad_of_rows": lambda weights: GradientDescent(weights, 0.1, 0.01, adaptive=True, tables=["w"]),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("made", OPTIMISERS.values(), ids=OPTIMISERS)
+def test_a_kernel_takes_the_steps_of_pytorch(made: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a parameter whose numbers do not fill a program, with rows that have no gradient."""
+    monkeypatch.setattr(optimisers, "LARGE", 1000)
+    torch.manual_seed(0)
+    first = torch.randn(300, 17)
+    # a kernel computes with float32 alone
+    ours, theirs = ({"w": nn.Parameter(first.to("cuda", dtype))} for dtype in (torch.float32, torch.float64))
+    if optimisers.kernels_for(ours["w"].data, ours["w"].data) is None:
+        pytest.skip("no Triton, which comes with PyTorch for CUDA")
+    pairs = [(weights, made(weights)) for weights in (ours, theirs)]
+    for _ in range(5):
+        gradient = torch.randn(300, 17) * (torch.rand(300, 1) > 0.3)
+        for weights, optimiser in pairs:
+            weights["w"].grad = gradient.to(weights["w"])
+            optimiser.update()
+    ours, theirs = (optimiser.tensors() | weights for weights, optimiser in pairs)
+    for name, numbers in theirs.items():
+        torch.testing.assert_close(ours[name].double(), numbers, rtol=1e-5, atol=1e-6)

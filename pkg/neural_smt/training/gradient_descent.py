@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.jit import kernel
+from neural_smt.training.optimisers import kernels_for
 
 EPSILON = 1e-6
 """Keeps the first steps of AdaGrad finite."""
@@ -55,6 +56,9 @@ class GradientDescent:
         if not gradient.is_sparse and squares is not None and by_kernel:
             arrays = (tensor.reshape(-1).numpy() for tensor in (parameter, squares, gradient))
             _step_all(*arrays, *numbers)
+        elif not gradient.is_sparse and squares is not None and (kernels := kernels_for(parameter, gradient)):
+            whole = name not in self.tables
+            kernels.adagrad((parameter, gradient, squares), self.rate, self.l2, EPSILON, whole)
         elif not gradient.is_sparse:
             decaying = parameter * (gradient != 0) if self.l2 and name in self.tables else parameter
             parameter.sub_(self._change(decaying, gradient, squares))

@@ -16,11 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.experiment.settings import Settings
+from neural_smt.networks.recurrence import kernels_of
 
 Tensors = list[Tensor]
 
 TILE = 1 << 17
 """Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
+
+LARGE = 1 << 21
+"""Numbers of a parameter that a GPU updates by a kernel of its own, which reads each once; smaller ones go together."""
 
 
 @dataclass
@@ -55,6 +59,10 @@ class AveragingOptimiser:
         """What to subtract for each gradient; the averages are updated in place."""
         raise NotImplementedError
 
+    def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
+        """The same of one parameter; arrays: it, its gradient and its averages."""
+        raise NotImplementedError
+
     def update(self) -> float:
         """Take a step along the gradients that lie with the parameters, clipped; returns the norm they had."""
         gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only, self.tables)
@@ -82,6 +90,8 @@ class AveragingOptimiser:
                 if self.drifts and name in self.tables:
                     (step,) = self._step([gradient], *([average] for average in averages))
                     parameter.sub_(step * _rows_with_gradient(gradient))
+                elif kernels := kernels_for(parameter, gradient):
+                    self._step_by(kernels, parameter, gradient, *averages)
                 else:
                     dense.append((parameter, gradient, *averages))
         for parameters, *rest in _together(dense):
@@ -140,6 +150,9 @@ class AdaDelta(AveragingOptimiser):
         torch._foreach_addcmul_(squared_steps, steps, steps, value=1 - self.rho)
         return steps
 
+    def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
+        kernels.adadelta(arrays, self.rho, self.epsilon)
+
 
 BETAS = 0.9, 0.999
 """Of Adam's averages."""
@@ -165,13 +178,21 @@ class Adam(AveragingOptimiser):
         torch._foreach_lerp_(means, gradients, 1 - BETAS[0])
         torch._foreach_mul_(squares, BETAS[1])
         torch._foreach_addcmul_(squares, gradients, gradients, value=1 - BETAS[1])
-        first, second = (1 - beta ** (self.updates + 1) for beta in BETAS)
+        first, second = self._corrections()
         deviations = torch._foreach_div(squares, second)
         torch._foreach_sqrt_(deviations)
         torch._foreach_add_(deviations, self.epsilon)
         steps = list(torch._foreach_mul(means, self.rate / first))
         torch._foreach_div_(steps, deviations)
         return steps
+
+    def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
+        first, second = self._corrections()
+        kernels.adam(arrays, BETAS, self.rate / first, second, self.epsilon)
+
+    def _corrections(self) -> tuple[float, ...]:
+        """1 - b^t of the next update."""
+        return tuple(1 - beta ** (self.updates + 1) for beta in BETAS)
 
 
 def optimiser_of(network: Any, settings: Settings, rows_only: bool = False) -> AveragingOptimiser:
@@ -185,6 +206,12 @@ def optimiser_of(network: Any, settings: Settings, rows_only: bool = False) -> A
 
 ADAM_EPSILON = 1e-8
 """Of Adam: settings give that of AdaDelta."""
+
+
+def kernels_for(parameter: Tensor, gradient: Tensor) -> Any:
+    """The kernels for GPUs, where a step of this parameter is worth one (``LARGE``), or None."""
+    whole = parameter.numel() >= LARGE and parameter.is_contiguous() and gradient.is_contiguous()
+    return kernels_of(parameter) if whole else None
 
 
 def _together(groups: Sequence[tuple[Tensor, ...]]) -> Iterator[list[list[Tensor]]]:

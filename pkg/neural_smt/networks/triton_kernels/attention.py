@@ -9,8 +9,19 @@ from torch import Tensor
 from neural_smt.networks.triton_kernels import launching
 from neural_smt.networks.triton_kernels.launching import COUNTS, TOGETHER, tanh
 
-UNITS = 16 if triton.knobs.runtime.interpret else 32
-"""Units at a time."""
+FEW = 132
+"""Rows that leave no multiprocessor of an H100 two programs: these had better be wide than small and many."""
+
+INTERPRETED = triton.knobs.runtime.interpret
+
+
+def shape_of_programs(rows: int, longest: int) -> tuple[int, int]:
+    """Units that a program sees at a time, all of its ``longest`` words together (a power of 2), and its warps: a
+    thread has 8 or 16 of these numbers, for which it has registers.
+    """
+    units, numbers = (128, 8) if rows <= FEW else (32, 16)
+    units = max(units * 64 // max(longest, 64), 16)
+    return (16, 4) if INTERPRETED else (units, min(max(longest * units // (32 * numbers), 4), 32))
 
 
 @triton.jit
@@ -39,7 +50,8 @@ def _look(
     row, inside, position, place, there = _seen(rows, length, together, longest)
     owner = row if owners is None else tl.load(owners + row, mask=inside, other=0)
     word = owner[:, None] * length + position[None, :]
-    energies = tl.zeros([together, longest], tl.float32)
+    # numbers of a thread are summed first, those of all threads once
+    terms = tl.zeros([together, longest, block], tl.float32)
     for start in range(0, units, block):
         unit, known, spot, mask, spots, every = _columns(row, inside, word, there, start, units, block)
         query = tl.load(queries + spot, mask=mask, other=0.0)
@@ -49,9 +61,9 @@ def _look(
             tl.store(asked + spot, query, mask=mask)
         key = tl.load(keys + spots, mask=every, other=0.0)
         share = tl.load(energy + unit, mask=known, other=0.0)
-        energies += tl.sum(share[None, None, :] * tanh(key + query[:, None, :]), 2)
+        terms += share[None, None, :] * tanh(key + query[:, None, :])
     hidden = tl.load(padding + word, mask=there, other=True)
-    energies = tl.where(hidden & inside[:, None], float("-inf"), energies)
+    energies = tl.where(hidden & inside[:, None], float("-inf"), tl.sum(terms, 2))
     shares = tl.exp(energies - tl.max(energies, 1)[:, None])
     alpha = shares / tl.sum(shares, 1)[:, None]
     tl.store(alphas + place, alpha, mask=there)
@@ -71,7 +83,7 @@ def _look_back(
     block: tl.constexpr,
 ):  # fmt: skip
     row, inside, _, place, there = _seen(rows, length, together, longest)
-    d_alpha = tl.zeros([together, longest], tl.float32)
+    terms = tl.zeros([together, longest, block], tl.float32)
     for start in range(0, width, block):
         unit, known, spot, mask, spots, every = _columns(row, inside, place, there, start, width, block)
         d_context = tl.load(d_contexts + spot, mask=mask, other=0.0)
@@ -80,7 +92,8 @@ def _look_back(
             d_context += tl.load(first + more, mask=later, other=0.0) + tl.load(second + more, mask=later, other=0.0)
             tl.store(d_contexts + spot, d_context, mask=mask)
         annotation = tl.load(annotations + spots, mask=every, other=0.0)
-        d_alpha += tl.sum(annotation * d_context[:, None, :], 2)
+        terms += annotation * d_context[:, None, :]
+    d_alpha = tl.sum(terms, 2)
     alpha = tl.load(alphas + place, mask=there, other=0.0)
     d_energies = alpha * (d_alpha - tl.sum(alpha * d_alpha, 1)[:, None])
     for start in range(0, units, block):
@@ -98,9 +111,12 @@ def _look_back(
 def _launch_look(kernel: Any, keys: Tensor, rows: int, *arguments: Any, **widths: int) -> None:
     """Start a kernel with programs for some rows of the memory each, of which all words are seen together."""
     length, units = keys.shape[1:]
-    constants = {"together": TOGETHER, "longest": triton.next_power_of_2(length), "block": UNITS, **widths}
-    grid = (triton.cdiv(rows, TOGETHER),)
-    launching.launch(kernel, grid, *arguments, rows=rows, length=length, units=units, **constants)
+    longest = triton.next_power_of_2(length)
+    block, warps = shape_of_programs(rows, longest)
+    constants = {"together": TOGETHER, "longest": longest, "block": block, "num_warps": warps, **widths}
+    launching.launch(
+        kernel, (triton.cdiv(rows, TOGETHER),), *arguments, rows=rows, length=length, units=units, **constants
+    )
 
 
 def look(

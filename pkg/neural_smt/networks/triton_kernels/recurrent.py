@@ -12,6 +12,9 @@ from neural_smt.networks.triton_kernels.launching import COUNTS
 SENTENCES = 128 if triton.knobs.runtime.interpret else 16
 """Sentences that a program follows from step to step."""
 
+WARPS = 8
+"""Of a program: so many that all numbers of a step find room in registers."""
+
 
 @triton.jit(do_not_specialize=COUNTS)
 def _recur(
@@ -27,7 +30,8 @@ def _recur(
         mask = (here < tl.load(starts + step + 1)) & known[None, :]
         places = here * hidden + unit[None, :]
         given = tl.load(sums + places, mask=mask, other=0.0)
-        state = tl.sigmoid(given + tl.dot(state, turned, input_precision="ieee"))
+        # three products in tf32 are as precise as one in float32, which here finds no room for its factors
+        state = tl.sigmoid(given + tl.dot(state, turned, input_precision="tf32x3"))
         # before the first step the state is 0, which a padding unit would not be
         state = tl.where(mask, state, 0.0)
         tl.store(states + places, state, mask=mask)
@@ -62,7 +66,7 @@ def _launch_recurrence(kernel: Any, weight: Tensor, rows: int, *arguments: Any) 
     """Start a kernel with programs for some sentences each."""
     hidden = len(weight)
     constants = {"hidden": hidden, "padded": max(triton.next_power_of_2(hidden), 16), "together": SENTENCES}
-    launching.launch(kernel, (triton.cdiv(rows, SENTENCES),), *arguments, **constants)
+    launching.launch(kernel, (triton.cdiv(rows, SENTENCES),), *arguments, num_warps=WARPS, **constants)
 
 
 def recur(sums: Tensor, weight: Tensor, starts: Tensor, states: Tensor, rows: int) -> None:
