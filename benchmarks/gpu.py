@@ -1,10 +1,10 @@
 """Every kind of network on a GPU at the papers' sizes: updates, scores of phrase pairs, searches, in ten minutes.
 
-What is measured stands in ``benchmarks/gpu.yaml``: with kernels for Triton, in bfloat16, updates captured as CUDA graphs,
-at minibatches of once, four and sixteen times the paper's; updates as they come, in float32, and without kernels, at the
-smallest and the largest; and updates at four times the paper's in two and four processes, where there are as many GPUs.
-Each is a row that is printed once it is known, as is one for which memory or time ran out. Writes into build/gpu:
-table.md, the rows in Markdown; rows.json, the same with all digits; throughputs.json, the rates in
+What is measured stands in ``benchmarks/gpu.yaml``: with kernels for Triton, in bfloat16, updates captured as CUDA
+graphs, at minibatches of once, four and sixteen times the paper's; updates as they come, in float32, and without
+kernels, at the smallest and the largest; and updates at four times the paper's in two and four processes, where there
+are as many GPUs. Each is a row that is printed once it is known, as is one for which memory or time ran out. Writes
+into build/gpu: table.md, the rows in Markdown; rows.json, the same with all digits; throughputs.json, the rates in
 benchmarks/throughputs.json with those of this GPU, which ``neural-smt plan --throughputs`` reads.
 """
 
