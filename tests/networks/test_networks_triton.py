@@ -3,8 +3,10 @@
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import torch
 
 triton = pytest.importorskip("triton", reason="no Triton, which comes with PyTorch for CUDA")
 
@@ -79,3 +81,23 @@ def test_a_kernel_compiles_for_a_gpu_and_spills_nothing(
     command = [triton.knobs.nvidia.ptxas.path, "-v", "--gpu-name=sm_90a", code, "-o", tmp_path / "kernel"]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert "0 bytes spill stores, 0 bytes spill loads" in told
+
+
+@pytest.mark.parametrize(
+    ("hidden", "shared", "kept"), [(100, 232_448, True), (100, 101_376, False), (64, 101_376, True)]
+)
+def test_a_recurrence_is_a_kernel_where_its_weights_find_room(
+    hidden: int, shared: int, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an H100 and a smaller GPU have; the shared memory is that which the compiled kernel asks for."""
+    driver = Mock()
+    driver.active.utils.get_device_properties.return_value = {"max_shared_mem": shared}
+    monkeypatch.setattr(triton.runtime, "driver", driver)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    assert recurrent.keeps.__wrapped__(hidden) == kept
+    types, constants = signature(KERNELS["_recur"], set(), 0)
+    padded = triton.next_power_of_2(hidden)
+    constants |= {"hidden": hidden, "padded": padded, "together": recurrent.SENTENCES}
+    source = ASTSource(KERNELS["_recur"], types, constants)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": recurrent.WARPS})
+    assert (made.metadata.shared <= shared) == kept

@@ -63,13 +63,10 @@ def pack_sentences(
     return SentenceBatch(reads, sizes.tolist(), starts, targets, inputs, table, tokens)
 
 
-LARGEST = 128
-"""Hidden units of a recurrence that one kernel computes with all its steps: it keeps W."""
-
-
 def _kernels(states: Tensor, weight: Tensor) -> Any:
-    """The kernels for GPUs, or None."""
-    return kernels_of(states) if len(weight) <= LARGEST else None
+    """The kernels for GPUs, if one of them has room for all steps of a recurrence, or None."""
+    kernels = kernels_of(states)
+    return kernels if kernels and kernels.keeps(len(weight)) else None
 
 
 class Recurrence(torch.autograd.Function):

@@ -10,7 +10,7 @@ from neural_smt.networks.triton_kernels.attention import look, look_back
 from neural_smt.networks.triton_kernels.gated import begin_retreat, end_retreat, move, open_gates
 from neural_smt.networks.triton_kernels.optimisers import adadelta, adagrad, adam
 from neural_smt.networks.triton_kernels.output import softmax, softmax_back
-from neural_smt.networks.triton_kernels.recurrent import recur, recur_back
+from neural_smt.networks.triton_kernels.recurrent import keeps, recur, recur_back
 
 __all__ = [
     "adadelta",
@@ -18,6 +18,7 @@ __all__ = [
     "adam",
     "begin_retreat",
     "end_retreat",
+    "keeps",
     "look",
     "look_back",
     "move",

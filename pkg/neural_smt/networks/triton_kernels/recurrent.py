@@ -1,13 +1,18 @@
 """All steps of a recurrent model."""
 
+from functools import cache
 from typing import Any
 
+import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from neural_smt.networks.triton_kernels import launching
 from neural_smt.networks.triton_kernels.launching import COUNTS
+
+LARGEST = 128
+"""Hidden units of a recurrence whose factors a program keeps."""
 
 SENTENCES = 128 if triton.knobs.runtime.interpret else 16
 """Sentences that a program follows from step to step."""
@@ -62,10 +67,25 @@ def _recur_back(
         tl.store(errors + places, error, mask=mask)
 
 
+def _padded(hidden: int) -> int:
+    return max(triton.next_power_of_2(hidden), 16)
+
+
+@cache
+def keeps(hidden: int) -> bool:
+    """Whether this GPU has room for what the threads of a program share: nine bytes for each weight of a recurrence. An
+    H100 has 227 KB, some GPUs 99.
+    """
+    if hidden > LARGEST or triton.knobs.runtime.interpret:
+        return hidden <= LARGEST
+    properties = triton.runtime.driver.active.utils.get_device_properties(torch.cuda.current_device())
+    return bool(9 * _padded(hidden) ** 2 <= properties["max_shared_mem"])
+
+
 def _launch_recurrence(kernel: Any, weight: Tensor, rows: int, *arguments: Any) -> None:
     """Start a kernel with programs for some sentences each."""
     hidden = len(weight)
-    constants = {"hidden": hidden, "padded": max(triton.next_power_of_2(hidden), 16), "together": SENTENCES}
+    constants = {"hidden": hidden, "padded": _padded(hidden), "together": SENTENCES}
     launching.launch(kernel, (triton.cdiv(rows, SENTENCES),), *arguments, num_warps=WARPS, **constants)
 
 
