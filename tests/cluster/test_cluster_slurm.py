@@ -169,7 +169,7 @@ def test_jobs_get_what_their_rules_ask_for(slurm: Slurm, submitted: Path) -> Non
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     columns = ("Partition", "TimeLimit", "NumCPUs", "MinMemoryNode", "TresPerJob")
     asked = {job["rule"]: tuple(job.get(name) for name in columns) for job in jobs}
-    assert asked["generate"] == ("batch", "01:00:00", "1", "2000M", None)
+    assert asked["generate"] == ("batch", "01:00:00", "2", "2000M", None)
     assert asked["tune"] == ("batch", "1-00:00:00", "8", "4000M", None)
     assert asked["train_network"] == ("gpu", "3-00:00:00", "2", "8000M", "gres:gpu:1")
     here = {"plot_scores", "plot_tuning", "summarise_benchmarks", "show_translations"}
