@@ -146,10 +146,11 @@ def search_batch(
         task = Task(sentences, weighted.options, weighted.models, search, memo)
         stacks = start_search(task, feature.history if feature else 0)
         buffer = new_buffer(len(weighted.models))
-        if feature is None:
+        scorer = _FeatureInBatch(feature, weighted, members) if feature else None
+        if scorer is None:
             stacks = search_sentences(task, stacks, buffer, pop_limit)
-    if feature:
-        stacks = _search_with_feature(_FeatureInBatch(feature, weighted, members), task, stacks, buffer, pop_limit)
+    if scorer:
+        stacks = _search_with_feature(scorer, task, stacks, buffer, pop_limit)
     with uninterrupted():
         return Lattice.build(weighted, members, sentences.lengths, stacks)
 

@@ -60,7 +60,7 @@ class AveragingOptimiser:
         raise NotImplementedError
 
     def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
-        """The same of one parameter; arrays: it, its gradient and its averages."""
+        """Take the step of one parameter; arrays: it, its gradient and its averages."""
         raise NotImplementedError
 
     def update(self) -> float:

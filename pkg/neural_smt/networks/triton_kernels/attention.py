@@ -7,12 +7,10 @@ import triton.language as tl
 from torch import Tensor
 
 from neural_smt.networks.triton_kernels import launching
-from neural_smt.networks.triton_kernels.launching import COUNTS, TOGETHER, tanh
+from neural_smt.networks.triton_kernels.launching import COUNTS, INTERPRETED, TOGETHER, tanh
 
 FEW = 132
 """Rows that leave no multiprocessor of an H100 two programs: these had better be wide than small and many."""
-
-INTERPRETED = triton.knobs.runtime.interpret
 
 
 def shape_of_programs(rows: int, longest: int) -> tuple[int, int]:

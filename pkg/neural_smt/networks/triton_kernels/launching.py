@@ -8,7 +8,10 @@ import triton.language as tl
 COUNTS = ["steps", "words", "columns", "rows", "total", "following", "moved", "alive", "capacity"]
 """Arguments that differ at every step, for which nothing is compiled again."""
 
-TOGETHER = 128 if triton.knobs.runtime.interpret else 1
+INTERPRETED = triton.knobs.runtime.interpret
+"""Whether Triton's interpreter computes, on a CPU."""
+
+TOGETHER = 128 if INTERPRETED else 1
 """Rows of a program that goes through long ones; Triton's interpreter takes as long for many as for one."""
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from neural_smt.networks.triton_kernels import launching
 
-NUMBERS = 1 << 16 if triton.knobs.runtime.interpret else 1024
+NUMBERS = 1 << 16 if launching.INTERPRETED else 1024
 """Of a program."""
 
 

@@ -9,12 +9,12 @@ import triton.language as tl
 from torch import Tensor
 
 from neural_smt.networks.triton_kernels import launching
-from neural_smt.networks.triton_kernels.launching import COUNTS
+from neural_smt.networks.triton_kernels.launching import COUNTS, INTERPRETED
 
 LARGEST = 128
 """Hidden units of a recurrence whose factors a program keeps."""
 
-SENTENCES = 128 if triton.knobs.runtime.interpret else 16
+SENTENCES = 128 if INTERPRETED else 16
 """Sentences that a program follows from step to step."""
 
 WARPS = 8
@@ -76,7 +76,7 @@ def keeps(hidden: int) -> bool:
     """Whether this GPU has room for what the threads of a program share: nine bytes for each weight of a recurrence. An
     H100 has 227 KB, some GPUs 99.
     """
-    if hidden > LARGEST or triton.knobs.runtime.interpret:
+    if hidden > LARGEST or INTERPRETED:
         return hidden <= LARGEST
     properties = triton.runtime.driver.active.utils.get_device_properties(torch.cuda.current_device())
     return bool(9 * _padded(hidden) ** 2 <= properties["max_shared_mem"])
