@@ -1,6 +1,7 @@
 """The kernels for GPUs: compiled for one without there being one. (What they compute, ``tests/device`` tests.)"""
 
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -55,6 +56,19 @@ def signature(kernel: Any, missing: set[str], block: int) -> tuple[dict[str, str
     return types, constants
 
 
+def compiled(name: str, missing: Collection[str] = (), rows: int = 80, hidden: int = 100) -> Any:
+    """A kernel for an H100, of so many rows, or hidden units of a recurrence."""
+    kernel = KERNELS[name]
+    whole, looks = "padded" in kernel.arg_names, "longest" in kernel.arg_names
+    block, warps = attention.shape_of_programs(rows, CONSTANTS["longest"])
+    types, constants = signature(kernel, set() if whole else set(missing) & set(kernel.arg_names), block)
+    if whole:
+        padded = triton.next_power_of_2(hidden)
+        constants |= {"hidden": hidden, "padded": padded, "together": recurrent.SENTENCES}
+    options = {"num_warps": recurrent.WARPS if whole else warps if looks else 4}
+    return triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32), options=options)
+
+
 OPTIONAL = {"states", "next_factor", "others", "offsets", "owners", "asked", "factors", "first", "second", "chances"}
 
 
@@ -67,14 +81,7 @@ def test_a_kernel_compiles_for_a_gpu_and_spills_nothing(
     name: str, rows: int, missing: set[str], tmp_path: Path
 ) -> None:
     """A thread with more numbers than registers is twenty times slower."""
-    kernel = KERNELS[name]
-    whole, looks = "padded" in kernel.arg_names, "longest" in kernel.arg_names
-    block, warps = attention.shape_of_programs(rows, CONSTANTS["longest"])
-    types, constants = signature(kernel, set() if whole else missing & set(kernel.arg_names), block)
-    if whole:
-        constants |= {"hidden": 100, "together": recurrent.SENTENCES}
-    options = {"num_warps": recurrent.WARPS if whole else warps if looks else 4}
-    made = triton.compile(ASTSource(kernel, types, constants), target=GPUTarget("cuda", 90, 32), options=options)
+    made = compiled(name, missing, rows)
     assert made.asm["cubin"] and made.metadata.shared < 200_000
     code = tmp_path / "kernel.ptx"
     code.write_text(made.asm["ptx"])
@@ -95,9 +102,5 @@ def test_a_recurrence_is_a_kernel_where_its_weights_find_room(
     monkeypatch.setattr(triton.runtime, "driver", driver)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     assert recurrent.keeps.__wrapped__(hidden) == kept
-    types, constants = signature(KERNELS["_recur"], set(), 0)
-    padded = triton.next_power_of_2(hidden)
-    constants |= {"hidden": hidden, "padded": padded, "together": recurrent.SENTENCES}
-    source = ASTSource(KERNELS["_recur"], types, constants)
-    made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": recurrent.WARPS})
+    made = compiled("_recur", hidden=hidden)
     assert (made.metadata.shared <= shared) == kept
