@@ -51,6 +51,16 @@ def test_numbers_are_the_lowest_bits_and_features_that_share_one_add_up() -> Non
     assert projection.count_collisions(ids, HASHES, 1)[1] >= 5 - len(features) + 1
 
 
+def test_a_text_gone_through_in_pieces_has_the_same_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    ids = Ragged.from_lists([random.integers(0, 6, n) for n in random.integers(0, 9, 50)])
+    whole, collisions = feature_matrix(ids, HASHES, 4), projection.count_collisions(ids, HASHES, 4)
+    monkeypatch.setattr(projection, "SENTENCES", 7)
+    pieces = feature_matrix(ids, HASHES, 4)
+    assert (pieces != whole).nnz == 0 and pieces.dtype == np.float32
+    assert projection.count_collisions(ids, HASHES, 4) == collisions
+
+
 @pytest.fixture(scope="module")
 def task() -> tuple[Ragged, np.ndarray]:
     """400 sentences of 20 words, and references of 3 dimensions that are linear in their features but for noise."""
@@ -90,7 +100,7 @@ def test_it_comes_near_the_least_squares_solution(task: tuple[Ragged, np.ndarray
     assert projection.mean_squared_error(learnt, matrix, references) < 1.15 * least
     assert projection.mean_squared_error(learnt, matrix, references) >= least
     assert fit.epoch == 300 and fit.errors == []
-    assert projection.mean_cosine(learnt.project(matrix), references) > 0.98
+    assert projection.cosines(learnt.project(matrix), references).mean() > 0.98
 
 
 def test_the_epoch_and_the_rate_are_chosen_on_sentences_held_out(task: tuple[Ragged, np.ndarray]) -> None:
@@ -117,6 +127,6 @@ def test_features_that_training_did_not_see_count_for_nothing() -> None:
     assert nothing.project(new).tolist() == [[0], [0], [0]]
 
 
-def test_the_mean_cosine_counts_zeros_as_zero() -> None:
+def test_the_cosine_of_zeros_is_zero() -> None:
     first, second = np.array([[1.0, 0], [3, 4], [0, 0]]), np.array([[2.0, 0], [4, -3], [1, 1]])
-    assert projection.mean_cosine(first, second) == pytest.approx(1 / 3)
+    assert projection.cosines(first, second) == pytest.approx([1, 0, 0])

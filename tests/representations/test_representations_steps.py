@@ -17,7 +17,7 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.lsa import LatentSemantics, analyse
-from neural_smt.representations.projection import mean_cosine
+from neural_smt.representations.projection import cosines
 from neural_smt.representations.representation import load_representation, save_representation
 from neural_smt.representations.steps import build_representation
 from neural_smt.shortlist import repeated_words
@@ -128,7 +128,7 @@ def test_the_projection_comes_near_the_reference(build: Build) -> None:
     theirs = vectors_of(projected.inputs(new, every), np.arange(50))
     references = [[TRANSLATIONS[word] for word in sentence] for sentence in new]
     ours = vectors_of(oracle.inputs(references, every), np.arange(50))
-    assert mean_cosine(theirs, ours) > 0.9
+    assert cosines(theirs, ours).mean() > 0.9
     training = projected.inputs(sentences(1, 200), link_sets(*((n, []) for n in range(200)))).table[1:]
     assert np.sqrt((training**2).sum(axis=1).mean()) == pytest.approx(2, rel=1e-4)
 

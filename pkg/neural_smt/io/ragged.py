@@ -79,6 +79,10 @@ class Ragged:
         offsets = self.offsets[first : end + 1]
         return Ragged(self.values[offsets[0] : offsets[-1]], offsets - offsets[0])
 
+    def pieces(self, most: int) -> Iterator["Ragged"]:
+        """``most`` lists after the other."""
+        return (self.part(first, first + most) for first in range(0, len(self), most))
+
     def take(self, rows: np.ndarray | Sequence[int]) -> "Ragged":
         """The lists at ``rows`` (int ``[m]``), in that order."""
         rows = np.asarray(rows, dtype=np.int64)

@@ -8,8 +8,7 @@ sentence m, seen or new, is folded in as r = S^-1 T^T m: for a sentence of the t
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
@@ -53,16 +52,16 @@ def analyse(ids: Ragged, words: int, dimensions: int, seed: int) -> LatentSemant
     known = np.flatnonzero(frequency)
     known = known[known >= len(RESERVED)]
     idf[known] = -np.log(frequency[known] / len(ids))
-    weighted = matrix @ sparse.diags_array(idf)
+    matrix.data *= idf[matrix.indices]
     advice = "lower the dimensions of the representation"
     if dimensions >= min(len(ids), len(known)):
         needs = f"needs more sentences and repeated words than {len(ids)} and {len(known)}"
         raise UserError(f"a latent semantic analysis of {dimensions} dimensions {needs}; {advice}")
-    start = np.random.default_rng(seed).random(min(weighted.shape))
-    _, singular, columns = svds(weighted, k=dimensions, v0=start, return_singular_vectors="vh", rng=seed)
-    order = np.argsort(-singular, kind="stable")
-    singular, vectors = singular[order], columns[order].T
+    # the eigenvectors of M M^T, of words by words, since R would take room for a vector of each sentence
+    squared = LinearOperator((words, words), matvec=lambda vector: matrix.T @ (matrix @ vector), dtype=np.float64)
+    squares, vectors = eigsh(squared, k=dimensions, v0=np.random.default_rng(seed).random(words))
+    singular, vectors = np.sqrt(np.maximum(squares[::-1], 0)), vectors[:, ::-1]
     if singular[-1] <= LEAST_SINGULAR_VALUE * singular[0]:
         raise UserError(f"the text has fewer than {dimensions} independent directions; {advice}")
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(dimensions)])
-    return LatentSemantics(idf, vectors * signs, singular, float((weighted.data**2).sum()))
+    return LatentSemantics(idf, vectors * signs, singular, float((matrix.data**2).sum()))

@@ -20,6 +20,9 @@ from neural_smt.vocabulary import Vocabulary
 
 BIGRAM_WEIGHT = 0.5
 
+SENTENCES = 1 << 16
+"""Whose features are gathered at a time, which bounds memory."""
+
 
 def word_hashes(vocabulary: Vocabulary) -> np.ndarray:
     """uint64 ``[V]``: a hash of each word's spelling."""
@@ -40,6 +43,11 @@ def feature_matrix(ids: Ragged, hashes: np.ndarray, bits: int) -> sparse.csr_mat
 
     ids: word ids; hashes: of ``word_hashes``. A sentence without words has no features.
     """
+    nothing = sparse.csr_matrix((0, 1 << bits), dtype=np.float32)
+    return sparse.vstack([nothing, *(_features(piece, hashes, bits) for piece in ids.pieces(SENTENCES))], format="csr")
+
+
+def _features(ids: Ragged, hashes: np.ndarray, bits: int) -> sparse.csr_matrix:
     sentences, keys, values = feature_keys(ids, hashes)
     numbers = (keys & np.uint64((1 << bits) - 1)).astype(np.int32)
     matrix = sparse.coo_matrix((values, (sentences, numbers)), shape=(len(ids), 1 << bits)).tocsr()
@@ -50,7 +58,8 @@ def feature_matrix(ids: Ragged, hashes: np.ndarray, bits: int) -> sparse.csr_mat
 
 def count_collisions(ids: Ragged, hashes: np.ndarray, bits: int) -> tuple[int, int]:
     """How many features a text has, and how many of them share their number with another."""
-    features = np.unique(feature_keys(ids, hashes)[1])
+    found = [np.unique(feature_keys(piece, hashes)[1]) for piece in ids.pieces(SENTENCES)]
+    features = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *found]))
     _, sharers = np.unique(features & np.uint64((1 << bits) - 1), return_counts=True)
     return len(features), int(sharers[sharers > 1].sum())
 
@@ -117,11 +126,14 @@ def mean_squared_error(projection: Projection, matrix: sparse.csr_matrix, refere
     return float((errors.astype(np.float64) ** 2).sum() / max(len(references), 1))
 
 
-def mean_cosine(first: np.ndarray, second: np.ndarray) -> float:
-    """The mean cosine similarity of the rows of ``[n, d]`` with those of the other; 0 for a row of zeros."""
-    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    products = np.einsum("nd,nd->n", first, second)
-    return float(np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0).mean())
+def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """float64 ``[n]``: the cosine similarity of each row of ``[n, d]`` with that of the other; 0 for zeros."""
+    products, one, other = (
+        np.einsum("nd,nd->n", *vectors, dtype=np.float64)
+        for vectors in ((first, second), (first, first), (second, second))
+    )
+    lengths = np.sqrt(one * other)
+    return np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
 
 
 def train_projection(
@@ -140,7 +152,8 @@ def train_projection(
     error = np.empty(references.shape[1], dtype=np.float32)
     best, fit = Projection(features, weights), Fit(rate)
     random = np.random.default_rng(seed)
-    arrays = known.indices.astype(np.int32), known.data.astype(np.float32), known.indptr.astype(np.int64)
+    kinds = (known.indices, np.int32), (known.data, np.float32), (known.indptr, np.int64)
+    arrays = [array.astype(kind, copy=False) for array, kind in kinds]
     for epoch in range(1, epochs + 1):
         _descend(*arrays, references, random.permutation(train), np.float32(rate), weights, error)
         now = Projection(features, weights)

@@ -8,8 +8,9 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.files import read_parallel, write_json
+from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import Text, parallel_lines
 from neural_smt.representations import projection
 from neural_smt.representations.links import parse_window
 from neural_smt.representations.lsa import LatentSemantics, analyse
@@ -17,19 +18,21 @@ from neural_smt.representations.representation import Representation, representa
 from neural_smt.shortlist import repeated_words
 from neural_smt.vocabulary import Vocabulary
 
+FOLDED_IN = 1 << 16
+"""Sentences whose vectors are worked out at a time, which bounds memory."""
+
 Built = tuple[Representation, dict[str, Any]]
 """A representation and its statistics."""
 
 
-def build_sentence_lsa(settings: Settings, sentences: list[str], seed: int) -> Built:
+def build_sentence_lsa(settings: Settings, sentences: Text, seed: int) -> Built:
     """Rows of R for the sentences of one text."""
     vocabulary, ids, semantics = _analysed(settings, sentences, seed)
-    scale = settings.length / root_mean_square(semantics.sentences(ids))
-    weights = (scale * semantics.folding).astype(np.float32)
+    weights = (settings.length / _row_length(ids, semantics) * semantics.folding).astype(np.float32)
     return Representation(settings, vocabulary, weights), _spectrum(semantics)
 
 
-def build_word_lsa(settings: Settings, sentences: list[str], seed: int) -> Built:
+def build_word_lsa(settings: Settings, sentences: Text, seed: int) -> Built:
     """Rows of T for the words of a window, equally long but for words that are in no sentence or in all."""
     vocabulary, _, semantics = _analysed(settings, sentences, seed)
     lengths = np.linalg.norm(semantics.words, axis=1, keepdims=True)
@@ -53,11 +56,11 @@ def build_word_rnn(settings: Settings, model: Path) -> Built:
     return Representation(settings, trained.target, table), {"length_in_the_model": length}
 
 
-def build_projected_lsa(settings: Settings, source: list[str], target: list[str], seed: int) -> Built:
+def build_projected_lsa(settings: Settings, source: Text, target: Text, seed: int) -> Built:
     """The transform of the source sentence into the row of R of its reference."""
     _, ids, semantics = _analysed(settings, target, seed)
-    references = semantics.sentences(ids)
-    references /= root_mean_square(references)
+    references = np.concatenate([semantics.sentences(piece).astype(np.float32) for piece in ids.pieces(FOLDED_IN)])
+    references /= _row_length(ids, semantics)
     vocabulary = repeated_words(source)
     words, hashes = vocabulary.encode(source), projection.word_hashes(vocabulary)
     matrix = projection.feature_matrix(words, hashes, settings.bits)
@@ -69,12 +72,13 @@ def build_projected_lsa(settings: Settings, source: list[str], target: list[str]
     vectors = transform.project(matrix)
     features, sharing = projection.count_collisions(words, hashes, settings.bits)
     # what a transform reaches that knows nothing of the source
-    constant = np.broadcast_to(references[~held_out].mean(axis=0), references.shape)
+    constant = np.broadcast_to(references.mean(axis=0, where=~held_out[:, None]), references.shape)
+    found, known_nothing = projection.cosines(vectors, references), projection.cosines(constant, references)
     statistics = _spectrum(semantics) | {
         "cosine": {
-            "training": projection.mean_cosine(vectors[~held_out], references[~held_out]),
-            "held_out": projection.mean_cosine(vectors[held_out], references[held_out]) if count else None,
-            "constant": projection.mean_cosine(constant[held_out], references[held_out]) if count else None,
+            "training": float(found[~held_out].mean()),
+            "held_out": float(found[held_out].mean()) if count else None,
+            "constant": float(known_nothing[held_out].mean()) if count else None,
         },
         "rate": fit.rate,
         "epoch": fit.epoch,
@@ -89,15 +93,20 @@ def build_projected_lsa(settings: Settings, source: list[str], target: list[str]
 
 def root_mean_square(vectors: np.ndarray, counts: np.ndarray | None = None) -> float:
     """The root mean square length of vectors ``[n, d]``, each counting as often as ``counts`` says; 1 for zeros."""
-    squares = (vectors.astype(np.float64) ** 2).sum(axis=1)
+    squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
     weights = counts if counts is not None and counts.any() else None
     return float(np.sqrt(np.average(squares, weights=weights))) or 1.0
 
 
-def _analysed(settings: Settings, sentences: list[str], seed: int) -> tuple[Vocabulary, Ragged, LatentSemantics]:
+def _analysed(settings: Settings, sentences: Text, seed: int) -> tuple[Vocabulary, Ragged, LatentSemantics]:
     vocabulary = repeated_words(sentences)
     ids = vocabulary.encode(sentences)
     return vocabulary, ids, analyse(ids, len(vocabulary), settings.dimensions, seed)
+
+
+def _row_length(ids: Ragged, semantics: LatentSemantics) -> float:
+    """The root mean square length of the rows of R, whose columns are of length 1."""
+    return float(np.sqrt(len(semantics.singular) / len(ids)))
 
 
 def _with_row_of_no_word(words: np.ndarray) -> np.ndarray:
@@ -137,7 +146,7 @@ def build_representation(
             + ("needs a recurrent model of the source" if recurrent is None else "reads no recurrent model")
             + "; give one for word_rnn only"
         )
-    sources, targets = read_parallel(source, target)
+    sources, targets = parallel_lines(source, target)
     log.info("building %s from %d sentence pairs", chosen.kind, len(sources))
     if recurrent is not None:
         built, found = build_word_rnn(chosen, recurrent)
