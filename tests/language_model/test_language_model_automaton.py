@@ -106,6 +106,14 @@ def test_a_text_has_the_same_probabilities(prune, text, asked, order):
     assert measure_perplexity(part, sentences) == measure_perplexity(whole, sentences)
 
 
+def test_a_model_of_a_text_keeps_what_is_asked_of_it() -> None:
+    text, asked = WORDS.encode(["a b c", "b c d", "c d d"]), WORDS.encode(["b c", "e"])
+    whole = NgramModel.from_tables(estimate(text, 3).tables, WORDS)
+    part = NgramModel.of_text(text, 3, WORDS, asked)
+    assert (part.ngrams, whole.ngrams) == ((7, 3, 2), (7, 9, 9))
+    np.testing.assert_array_equal(part.score_sentences(asked)[0], whole.score_sentences(asked)[0])
+
+
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])
 def test_what_the_text_does_not_ask_for_is_left_out(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("neural_smt.language_model.ngrams.BLOCK", block)

@@ -20,7 +20,7 @@ from neural_smt.jit import kernel
 from neural_smt.language_model.automaton import build_automaton, no_codes
 from neural_smt.language_model.counting import blocks
 from neural_smt.language_model.estimation import estimate_within
-from neural_smt.language_model.ngrams import BLOCK, NgramTable
+from neural_smt.language_model.ngrams import BLOCK, NgramTable, restrict_tables
 from neural_smt.language_model.primitives import (
     ARC,
     CONTEXT,
@@ -147,11 +147,15 @@ class NgramModel:
         return cls(automaton, len(tables), tuple(len(table) for table in tables), vocabulary.digest)
 
     @classmethod
-    def of_text(cls, sentences: Ragged, order: int, vocabulary: Vocabulary) -> "NgramModel":
-        """Estimate from sentences of its ids (without boundaries), in ``MEMORY`` besides the text and the model."""
+    def of_text(cls, sentences: Ragged, order: int, vocabulary: Vocabulary, asked: Ragged) -> "NgramModel":
+        """Estimate from sentences of its ids (without boundaries), in ``MEMORY`` besides the text.
+
+        asked: the sentences that will be scored; only their n-grams are kept.
+        """
         parts = (sentences.part(*rows) for rows in lists_in_blocks(sentences.offsets, PIECE))
         with TemporaryDirectory() as folder:
-            return cls.from_tables(estimate_within(parts, order, (), MEMORY, Path(folder)).tables, vocabulary)
+            tables = estimate_within(parts, order, (), MEMORY, Path(folder)).tables
+            return cls.from_tables(restrict_tables(tables, asked), vocabulary)
 
     def save(self, folder: Path) -> None:
         """Write a folder of arrays, and what else is known of the model."""

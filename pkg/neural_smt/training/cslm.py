@@ -104,7 +104,7 @@ def prepare(
     def report(records: Sequence[Record]) -> dict[str, Any]:
         measured = held_out_perplexity(records, settings.keep, "alone")
         if measured and settings.ngram_order:
-            ngram = NgramModel.of_text(sentences, settings.ngram_order, words)
+            ngram = NgramModel.of_text(sentences, settings.ngram_order, words, held_out)
             measured |= measure_perplexities(trained, ngram, words, held_out, settings.precision)
             log.info("perplexity of held-out text: CSLM %(network).2f, n-gram model %(ngram).2f", measured)
         return measured

@@ -249,6 +249,32 @@ def choose_lines(
     return draw_lines(lengths, settings.words + held_out, seed, among)
 
 
+def read_texts(
+    texts: Sequence[Path],
+    chosen: np.ndarray | None,
+    settings: Settings,
+    representation: Representation | None,
+    sources: Sequence[Path],
+    alignment: Path | None,
+    place: torch.device,
+    seed: int,
+) -> tuple[Vocabulary, JointText, JointText]:
+    """The words of a network, the text that it is trained on, and the one held out; for the arguments see ``prepare``
+    and ``read_inputs``.
+    """
+    lines = list(stream_texts(texts) if chosen is None else compress(stream_texts(texts), chosen))
+    everything = Vocabulary.from_sentences(lines)
+    encoded = everything.encode(lines)
+    if len(encoded.values) == 0:
+        raise UserError(f"{', '.join(map(str, texts))}: no words to train on; check the selection stage")
+    drawn = draw_sentences(encoded, settings.validation, seed, settings.validation_words)
+    kept = np.flatnonzero(~drawn)
+    vocabulary = repeated_words(lines[number] for number in kept.tolist())
+    known = Ragged(shortlist_ids(everything, vocabulary)[encoded.values], encoded.offsets)
+    whole = read_inputs(representation, known, lines, texts, sources, alignment, place, chosen)
+    return vocabulary, whole.take(kept), whole.take(np.flatnonzero(drawn))
+
+
 def prepare(
     *,
     texts: list[Path],
@@ -268,19 +294,9 @@ def prepare(
     with an n-gram model of the training sentences, and what was trained: words, word classes and their cost on the
     training text, direct features that share weights, words of training per second.
     """
-    chosen = choose_lines(texts, settings, origins, seed)
-    lines = list(stream_texts(texts) if chosen is None else compress(stream_texts(texts), chosen))
-    everything = Vocabulary.from_sentences(lines)
-    encoded = everything.encode(lines)
-    if len(encoded.values) == 0:
-        raise UserError(f"{', '.join(map(str, texts))}: no words to train on; check the selection stage")
-    drawn = draw_sentences(encoded, settings.validation, seed, settings.validation_words)
-    kept = np.flatnonzero(~drawn)
-    vocabulary = repeated_words(lines[number] for number in kept.tolist())
-    known = Ragged(shortlist_ids(everything, vocabulary)[encoded.values], encoded.offsets)
     read = None if representation is None else load_representation(representation)
-    whole = read_inputs(read, known, lines, texts, sources, alignment, place, chosen)
-    text, held_out = whole.take(kept), whole.take(np.flatnonzero(drawn))
+    chosen = choose_lines(texts, settings, origins, seed)
+    vocabulary, text, held_out = read_texts(texts, chosen, settings, read, sources, alignment, place, seed)
     words, sentences = len(vocabulary), text.sentences
     classes = choose_classes(Settings(settings.classes), sentences, words)
     of_source = (read.slots, read.dimensions, read.input_rows) if read else (0, 0, 0)
@@ -296,7 +312,7 @@ def prepare(
     log.info("%d predictions to train on, %d held out, %d words in %d classes", *sizes)
 
     def report(records: Sequence[Record]) -> dict[str, Any]:
-        ngram = NgramModel.of_text(sentences, settings.ngram_order, vocabulary)
+        ngram = NgramModel.of_text(sentences, settings.ngram_order, vocabulary, held_out.sentences)
         measured = measure_beside_ngrams(network, ngram, held_out, settings.precision)
         log.info("perplexity of held-out text: network %(network).2f, n-gram model %(ngram).2f", measured)
         cost = expected_cost(classes, predicted_counts(sentences, words))
@@ -345,13 +361,13 @@ def measure(
     if representation is not None and not len(sources) == len(alignments) == len(texts):
         raise UserError("give as many sources and alignments as texts")
     known = trained.target.encode_words(stream_texts(training))
-    ngram = NgramModel.of_text(known, settings.ngram_order, trained.target)
+    lines = [read_lines(text) for text in texts]
+    sentences = [trained.target.encode_words(measured) for measured in lines]
+    ngram = NgramModel.of_text(known, settings.ngram_order, trained.target, Ragged.concatenate(sentences))
     read = None if representation is None else load_representation(representation)
     for number, text in enumerate(texts):
-        lines = read_lines(text)
-        sentences = trained.target.encode_words(lines)
         source, alignment = ([sources[number]], alignments[number]) if read else ([], None)
-        joint = read_inputs(read, sentences, lines, [text], source, alignment, place)
+        joint = read_inputs(read, sentences[number], lines[number], [text], source, alignment, place)
         measured = measure_beside_ngrams(trained.network, ngram, joint, settings.precision)
         log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
         yield text.name, measured

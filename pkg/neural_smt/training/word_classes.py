@@ -151,6 +151,9 @@ def choose_classes(settings: Settings, sentences: Ragged, words: int) -> WordCla
 PASSES = 12
 """Over all words, at most."""
 
+COUNTED = 1 << 22
+"""Predictions that are counted at a time, which bounds memory."""
+
 
 class Neighbours(NamedTuple):
     """Words beside each word, and how often: those of word w at ``offsets[w]:offsets[w + 1]``."""
@@ -186,9 +189,11 @@ class ClassCounts(NamedTuple):
 def count_bigrams(sentences: Ragged, words: int) -> Bigrams:
     """Those of sentences of ids without boundaries."""
     text = NgramText.of(sentences, 1)
-    contexts, predicted = text.ngrams(np.arange(len(text)))
-    ones = np.ones(len(text), dtype=np.int64)
-    by_first = sparse.coo_array((ones, (contexts[:, 0], predicted)), shape=(words, words)).tocsr()
+    by_first = sparse.csr_array((words, words), dtype=np.int64)
+    for start in range(0, len(text), COUNTED):
+        contexts, predicted = text.ngrams(np.arange(start, min(start + COUNTED, len(text))))
+        ones = np.ones(len(predicted), dtype=np.int64)
+        by_first = by_first + sparse.coo_array((ones, (contexts[:, 0], predicted)), shape=(words, words)).tocsr()
     repeats = by_first.diagonal()
     by_first.setdiag(0)
     by_first.eliminate_zeros()
