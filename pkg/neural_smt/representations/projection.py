@@ -21,7 +21,7 @@ from neural_smt.vocabulary import Vocabulary
 BIGRAM_WEIGHT = 0.5
 
 SENTENCES = 1 << 16
-"""Whose features are gathered at a time, which bounds memory."""
+"""Whose features, or vectors, are worked out at a time, which bounds memory."""
 
 
 def word_hashes(vocabulary: Vocabulary) -> np.ndarray:

@@ -18,9 +18,6 @@ from neural_smt.representations.representation import Representation, representa
 from neural_smt.shortlist import repeated_words
 from neural_smt.vocabulary import Vocabulary
 
-FOLDED_IN = 1 << 16
-"""Sentences whose vectors are worked out at a time, which bounds memory."""
-
 Built = tuple[Representation, dict[str, Any]]
 """A representation and its statistics."""
 
@@ -59,7 +56,8 @@ def build_word_rnn(settings: Settings, model: Path) -> Built:
 def build_projected_lsa(settings: Settings, source: Text, target: Text, seed: int) -> Built:
     """The transform of the source sentence into the row of R of its reference."""
     _, ids, semantics = _analysed(settings, target, seed)
-    references = np.concatenate([semantics.sentences(piece).astype(np.float32) for piece in ids.pieces(FOLDED_IN)])
+    pieces = ids.pieces(projection.SENTENCES)
+    references = np.concatenate([semantics.sentences(piece).astype(np.float32) for piece in pieces])
     references /= _row_length(ids, semantics)
     vocabulary = repeated_words(source)
     words, hashes = vocabulary.encode(source), projection.word_hashes(vocabulary)
@@ -72,13 +70,14 @@ def build_projected_lsa(settings: Settings, source: Text, target: Text, seed: in
     vectors = transform.project(matrix)
     features, sharing = projection.count_collisions(words, hashes, settings.bits)
     # what a transform reaches that knows nothing of the source
-    constant = np.broadcast_to(references.mean(axis=0, where=~held_out[:, None]), references.shape)
-    found, known_nothing = projection.cosines(vectors, references), projection.cosines(constant, references)
+    constant = references.mean(axis=0, where=~held_out[:, None])[None]
+    found = projection.cosines(vectors, references)
+    of_constant = projection.cosines(constant.repeat(held_out.sum(), axis=0), references[held_out])
     statistics = _spectrum(semantics) | {
         "cosine": {
             "training": float(found[~held_out].mean()),
             "held_out": float(found[held_out].mean()) if count else None,
-            "constant": float(known_nothing[held_out].mean()) if count else None,
+            "constant": float(of_constant.mean()) if count else None,
         },
         "rate": fit.rate,
         "epoch": fit.epoch,

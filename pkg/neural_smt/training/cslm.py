@@ -58,8 +58,7 @@ def measure_perplexities(
     text = NgramText.of(sentences, trained.network.config.history)
     scorers = [CslmScorer(trained, language_model, vocabulary, precision, way) for way in ("backoff", "renormalise")]
     blocks = []
-    for start in range(0, len(text), BLOCK):
-        contexts, words = text.ngrams(np.arange(start, min(start + BLOCK, len(text))))
+    for contexts, words in text.pieces(BLOCK):
         ngram = LN_10 * score_ngrams(language_model, contexts, words)
         blocks.append([scorers[0].classes[words] != OUTSIDE, ngram, *(scorer(contexts, words) for scorer in scorers)])
     covered, ngram, raw, renormalised = (np.concatenate(parts) for parts in zip(*blocks, strict=True))

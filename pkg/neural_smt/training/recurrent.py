@@ -154,9 +154,8 @@ def count_collisions(config: RecurrentConfig, classes: WordClasses, sentences: R
     features, sharing, parts = 0, 0, -(-len(text) // COUNTED)
     for part in range(parts):
         kinds: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
-        for start in range(0, len(text), COUNTED):
-            rows = np.arange(start, min(start + COUNTED, len(text)))
-            for kind, described, slots in _features(config, classes, *text.ngrams(rows)):
+        for contexts, words in text.pieces(COUNTED):
+            for kind, described, slots in _features(config, classes, contexts, words):
                 own = slots % parts == part
                 kinds.setdefault(kind, []).append((described[own], slots[own]))
         distinct = []
@@ -362,7 +361,7 @@ def measure(
         raise UserError("give as many sources and alignments as texts")
     known = trained.target.encode_words(stream_texts(training))
     lines = [read_lines(text) for text in texts]
-    sentences = [trained.target.encode_words(measured) for measured in lines]
+    sentences = [trained.target.encode_words(of_text) for of_text in lines]
     ngram = NgramModel.of_text(known, settings.ngram_order, trained.target, Ragged.concatenate(sentences))
     read = None if representation is None else load_representation(representation)
     for number, text in enumerate(texts):

@@ -1,7 +1,7 @@
 """What networks are trained on: pairs of sentences or phrases, n-grams of text, and the part that is held out."""
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -111,6 +111,10 @@ class NgramText:
         """Contexts, int32 ``[m, n - 1]``, oldest word first, and words, int32 ``[m]``, of the n-grams ``rows``."""
         places = rows + self.history * np.searchsorted(self.before, rows, side="right")
         return self.stream[places[:, None] + np.arange(-self.history, 0)], self.stream[places]
+
+    def pieces(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Contexts and words of ``most`` n-grams after the other."""
+        return (self.ngrams(np.arange(first, min(first + most, len(self)))) for first in range(0, len(self), most))
 
 
 def split_sentences(sentences: Ragged, fraction: float, seed: int) -> tuple[Ragged, Ragged]:

@@ -188,10 +188,8 @@ class ClassCounts(NamedTuple):
 
 def count_bigrams(sentences: Ragged, words: int) -> Bigrams:
     """Those of sentences of ids without boundaries."""
-    text = NgramText.of(sentences, 1)
     by_first = sparse.csr_array((words, words), dtype=np.int64)
-    for start in range(0, len(text), COUNTED):
-        contexts, predicted = text.ngrams(np.arange(start, min(start + COUNTED, len(text))))
+    for contexts, predicted in NgramText.of(sentences, 1).pieces(COUNTED):
         ones = np.ones(len(predicted), dtype=np.int64)
         by_first = by_first + sparse.coo_array((ones, (contexts[:, 0], predicted)), shape=(words, words)).tocsr()
     repeats = by_first.diagonal()
