@@ -40,7 +40,7 @@ RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/
 # the tests in as many processes as there are cores
 TESTS := $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check bench-gpu rehearsal coverage mutate clean
+.PHONY: run report test test-all test-cluster test-kills fuzz lint bench bench-check bench-gpu rehearsal coverage mutate wheel clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -119,6 +119,23 @@ rehearsal: $(READY)
 # every kind of network on a GPU, in ten minutes: a table, and rates for plans, in build/gpu
 bench-gpu: $(READY)
 	@$(BIN)/python benchmarks/gpu.py
+
+# the package, in dist/, with the kernels that the experiment's systems and their exports to Moses call, for this version
+# of Python
+PORTABLE = XDG_CACHE_HOME=build/wheel/cache NUMBA_CACHE_DIR= NUMBA_CPU_FEATURES= \
+	NUMBA_CPU_NAME=$(shell $(BIN)/python -c "from neural_smt.jit import LEVEL; print(LEVEL)")
+TAGS = --python-tag=$(shell $(BIN)/python -c "import sys; print('cp%d%d' % sys.version_info[:2])") --plat-name=linux_x86_64
+wheel: run
+	$(BIN)/snakemake --cores $(CORES) $(OPTIONS) -- export
+	rm -rf build/wheel && mkdir -p build/wheel
+	git ls-files -z | tar --create --null --files-from=- | tar --extract --directory build/wheel
+	echo a man > build/wheel/text
+	export $(PORTABLE); for system in $$(ls results/$(NAME)/decoding); do \
+		$(BIN)/neural-smt translate $(NAME) --system $$system build/wheel/text || exit 1; \
+		moses=results/$(NAME)/decoding/$$system/run1/moses/moses.ini; [ ! -e $$moses ] || $(BIN)/neural-smt decode \
+			--moses-ini $$moses --compiled build/wheel/model.$$system --input build/wheel/text || exit 1; done
+	mv build/wheel/cache/neural_smt/numba/* build/wheel/pkg/neural_smt/kernels
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist -C "--build-option=$(TAGS)" build/wheel
 
 clean:
 	rm -rf $(VENV) .snakemake build .pytest_cache .ruff_cache .mypy_cache

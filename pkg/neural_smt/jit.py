@@ -4,20 +4,29 @@ Numba's own cache looks only at the file a kernel stands in, so a kernel that ca
 go stale. Kernels meant to be called from other modules therefore live in files named ``primitives.py`` or
 ``*_primitives.py``, and the cache folder is named after the contents of those files: a change there compiles
 everything anew.
+
+A wheel of ``make wheel`` brings compiled kernels along. Numba finds what it has compiled by Python's and its own
+version, the contents of the file, the types and the processor; so they are compiled for a level that most x86-64
+processors reach, and where one does, everything is compiled for that level. ``NUMBA_CPU_NAME`` asks for another.
 """
 
 import atexit
+import contextlib
 import functools
 import hashlib
 import logging
 import os
+import secrets
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+from llvmlite.binding import get_host_cpu_features
 
 from neural_smt.errors import sentence
 
@@ -27,20 +36,51 @@ EVERY = 5.0
 """Seconds between lines that say how far compiling is."""
 
 
+BROUGHT, LEVEL = Path(__file__).parent / "kernels", "x86-64-v3"
+"""The folder of the kernels that a wheel brings, and what they are compiled for."""
+
+FEATURES = "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"
+"""What a processor of that level has over the level below (System V ABI, AMD64 supplement), as LLVM calls it."""
+
+
+def _use_brought() -> bool:
+    """Whether there are kernels of a wheel which this processor runs; Numba is told to compile for their level."""
+    features = get_host_cpu_features()
+    runs = BROUGHT.is_dir() and all(features.get(name) for name in FEATURES)
+    if not runs or "numba" in sys.modules or os.environ.get("NUMBA_CPU_NAME"):  # it was asked for something else
+        return False
+    os.environ |= {"NUMBA_CPU_NAME": LEVEL, "NUMBA_CPU_FEATURES": ""}
+    return True
+
+
+def _make_folder(folder: Path, brought: bool) -> Path:
+    """Make the folder of kernels unless it is there; with those of the wheel it is there when all of them are."""
+    if brought and not folder.exists():
+        copy = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
+        try:
+            shutil.copytree(BROUGHT, copy)
+            with contextlib.suppress(OSError):  # another process was faster
+                copy.rename(folder)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
+    return folder
+
+
 def _cache_folder() -> Path:
     """Where kernels are kept: a temporary folder, which goes with the program, where the user's cannot be written."""
     called = Path(__file__), *sorted(Path(__file__).parent.rglob("*primitives.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in called)).hexdigest()
+    brought = _use_brought()
     try:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(base) / "neural_smt" / "numba" / digest[:16]
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        return _make_folder(Path(base) / "neural_smt" / "numba" / (digest[:16] + f"-{LEVEL}" * brought), brought)
     except (OSError, RuntimeError) as error:  # there may be no home
-        log.warning("%s (XDG_CACHE_HOME); until then everything is compiled each time", sentence(error) or error)
-        folder = Path(tempfile.mkdtemp(prefix="neural_smt-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+        log.warning("%s (XDG_CACHE_HOME); until then kernels are not kept", sentence(error) or error)
+        temporary = Path(tempfile.mkdtemp(prefix="neural_smt-"))
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return _make_folder(temporary / "numba", brought)
 
 
 if not os.environ.get("NUMBA_CACHE_DIR"):  # that of the process which started this one

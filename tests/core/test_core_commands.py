@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from llvmlite.binding import get_host_cpu_features
 from refusals import check_error, check_named
 
 from neural_smt import STAGES
 from neural_smt.cli import VERBS, main, meanings, steps, verb
 from neural_smt.experiment.networks import KINDS
+from neural_smt.jit import FEATURES, LEVEL
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE, _imported, module_file, reached_files
 from neural_smt.workflow.invoke import invoke
@@ -123,6 +125,36 @@ def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines:
         assert done.returncode == 0
         for line, pieces in zip(done.stderr.splitlines(), expected, strict=True):
             check_named(line, pieces)
+
+
+@pytest.mark.skipif(not set(FEATURES) <= set(filter(get_host_cpu_features().get, FEATURES)), reason=f"not {LEVEL}")
+def test_kernels_of_a_wheel_are_not_compiled_again(tmp_path: Path) -> None:
+    """They are copied into the user's folder, into a temporary one where that cannot be; others are compiled."""
+    (tmp_path / "file").touch()
+    package, code = (
+        tmp_path / "neural_smt",
+        "import logging; logging.basicConfig(level=20); from neural_smt import jit; ",
+    )
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def compiled(cache: str, kernels: str, **others: str) -> bool:
+        environment = {**os.environ, "XDG_CACHE_HOME": cache, "NUMBA_CACHE_DIR": "", **others}
+        command = [sys.executable, "-c", code + kernels]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return "compiling" in done.stderr
+
+    level = {"NUMBA_CPU_NAME": LEVEL, "NUMBA_CPU_FEATURES": ""}
+    assert compiled("made", "jit.mix(1)", **level)
+    (made,) = tmp_path.glob("made/neural_smt/numba/*")
+    made.rename(package / "kernels")
+    assert not compiled("cache", "jit.mix(1)")
+    assert not compiled("file", "jit.mix(1)")
+    assert compiled("cache", "jit.mix(1); jit.longest(jit.np.zeros(1))")
+    assert not compiled("cache", "jit.mix(1); jit.longest(jit.np.zeros(1))")
+    assert compiled("cache", "jit.mix(1)", NUMBA_CPU_NAME="x86-64-v2", NUMBA_CPU_FEATURES="")
+    folders = {f"{made.name}-{LEVEL}": 4, made.name: 2}
+    assert {path.name: len(list(path.rglob("*.nb?"))) for path in tmp_path.glob("cache/neural_smt/numba/*")} == folders
 
 
 def test_imports_are_those_that_python_finds() -> None:
