@@ -128,14 +128,14 @@ TAGS = --python-tag=$(shell $(BIN)/python -c "import sys; print('cp%d%d' % sys.v
 wheel: run
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS) -- export
 	rm -rf build/wheel && mkdir -p build/wheel
-	git ls-files -z | tar --create --null --files-from=- | tar --extract --directory build/wheel
+	cp -r pyproject.toml README.md LICENSE pkg build/wheel
 	echo a man > build/wheel/text
 	export $(PORTABLE); for system in $$(ls results/$(NAME)/decoding); do \
 		$(BIN)/neural-smt translate $(NAME) --system $$system build/wheel/text || exit 1; \
 		moses=results/$(NAME)/decoding/$$system/run1/moses/moses.ini; [ ! -e $$moses ] || $(BIN)/neural-smt decode \
 			--moses-ini $$moses --compiled build/wheel/model.$$system --input build/wheel/text || exit 1; done
 	mv build/wheel/cache/neural_smt/numba/* build/wheel/pkg/neural_smt/kernels
-	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist -C "--build-option=$(TAGS)" build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist -C "--build-option=$(TAGS)" build/wheel
 
 clean:
 	rm -rf $(VENV) .snakemake build .pytest_cache .ruff_cache .mypy_cache
