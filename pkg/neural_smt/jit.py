@@ -5,9 +5,9 @@ go stale. Kernels meant to be called from other modules therefore live in files 
 ``*_primitives.py``, and the cache folder is named after the contents of those files: a change there compiles
 everything anew.
 
-A wheel of ``make wheel`` brings compiled kernels along. Numba finds what it has compiled by Python's and its own
-version, the contents of the file, the types and the processor; so they are compiled for a level that most x86-64
-processors reach, and where one does, everything is compiled for that level. ``NUMBA_CPU_NAME`` asks for another.
+A wheel of ``make wheel`` ships compiled kernels. Numba finds what it has compiled by Python's and its own version, the
+contents of the file, the types and the processor; so they are compiled for a level that most x86-64 processors reach,
+and where one does, everything is compiled for that level. ``NUMBA_CPU_NAME`` asks for another.
 """
 
 import atexit
@@ -35,30 +35,27 @@ log = logging.getLogger(__name__)
 EVERY = 5.0
 """Seconds between lines that say how far compiling is."""
 
-
-BROUGHT, LEVEL = Path(__file__).parent / "kernels", "x86-64-v3"
-"""The folder of the kernels that a wheel brings, and what they are compiled for."""
+SHIPPED, LEVEL = Path(__file__).parent / "kernels", "x86-64-v3"
+"""The folder of the kernels that a wheel ships, and what they are compiled for."""
 
 FEATURES = "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"
 """What a processor of that level has over the level below (System V ABI, AMD64 supplement), as LLVM calls it."""
 
 
-def _use_brought() -> bool:
-    """Whether there are kernels of a wheel which this processor runs; Numba is told to compile for their level."""
-    features = get_host_cpu_features()
-    runs = BROUGHT.is_dir() and all(features.get(name) for name in FEATURES)
-    if not runs or "numba" in sys.modules or os.environ.get("NUMBA_CPU_NAME"):  # it was asked for something else
+def _runs_shipped() -> bool:
+    """Whether there are kernels of a wheel which this processor runs, and nothing else was asked for."""
+    if not SHIPPED.is_dir() or "numba" in sys.modules or os.environ.get("NUMBA_CPU_NAME"):
         return False
-    os.environ |= {"NUMBA_CPU_NAME": LEVEL, "NUMBA_CPU_FEATURES": ""}
-    return True
+    features = get_host_cpu_features()
+    return all(features.get(name) for name in FEATURES)
 
 
-def _make_folder(folder: Path, brought: bool) -> Path:
+def _make_folder(folder: Path, shipped: bool) -> Path:
     """Make the folder of kernels unless it is there; with those of the wheel it is there when all of them are."""
-    if brought and not folder.exists():
+    if shipped and not folder.exists():
         copy = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
         try:
-            shutil.copytree(BROUGHT, copy)
+            shutil.copytree(SHIPPED, copy)
             with contextlib.suppress(OSError):  # another process was faster
                 copy.rename(folder)
         finally:
@@ -68,23 +65,23 @@ def _make_folder(folder: Path, brought: bool) -> Path:
     return folder
 
 
-def _cache_folder() -> Path:
+def _cache_folder(shipped: bool) -> Path:
     """Where kernels are kept: a temporary folder, which goes with the program, where the user's cannot be written."""
     called = Path(__file__), *sorted(Path(__file__).parent.rglob("*primitives.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in called)).hexdigest()
-    brought = _use_brought()
     try:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return _make_folder(Path(base) / "neural_smt" / "numba" / (digest[:16] + f"-{LEVEL}" * brought), brought)
+        return _make_folder(Path(base) / "neural_smt" / "numba" / (digest[:16] + f"-{LEVEL}" * shipped), shipped)
     except (OSError, RuntimeError) as error:  # there may be no home
         log.warning("%s (XDG_CACHE_HOME); until then kernels are not kept", sentence(error) or error)
         temporary = Path(tempfile.mkdtemp(prefix="neural_smt-"))
         atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-        return _make_folder(temporary / "numba", brought)
+        return _make_folder(temporary / "numba", shipped)
 
 
+_shipped = _runs_shipped()
 if not os.environ.get("NUMBA_CACHE_DIR"):  # that of the process which started this one
-    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
+    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder(_shipped))
 
 import numba  # noqa: E402  (the cache folder is read when Numba is imported)
 import numpy as np  # noqa: E402
@@ -103,6 +100,8 @@ class _ByContents(caching.UserProvidedCacheLocator):
 
 # the folder too: Numba may have been imported before
 numba.config.CACHE_LOCATOR_CLASSES, numba.config.CACHE_DIR = f"{__name__}._ByContents", os.environ["NUMBA_CACHE_DIR"]
+if _shipped:  # not in the environment, which jobs on other processors may inherit
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = LEVEL, ""
 
 
 class _Progress(event.Listener):
