@@ -16,7 +16,6 @@ import functools
 import hashlib
 import logging
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 from llvmlite.binding import get_host_cpu_features
 
 from neural_smt.errors import sentence
+from neural_smt.io.temporaries import temporary_output
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +53,10 @@ def _runs_shipped() -> bool:
 def _make_folder(folder: Path, shipped: bool) -> Path:
     """Make the folder of kernels unless it is there; with those of the wheel it is there when all of them are."""
     if shipped and not folder.exists():
-        copy = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
-        try:
-            shutil.copytree(SHIPPED, copy)
+        with temporary_output(folder, directory=True) as copy:
+            shutil.copytree(SHIPPED, copy, dirs_exist_ok=True)
             with contextlib.suppress(OSError):  # another process was faster
                 copy.rename(folder)
-        finally:
-            shutil.rmtree(copy, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()
     return folder

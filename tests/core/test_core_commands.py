@@ -131,10 +131,8 @@ def test_compiling_is_said_and_needs_no_cache(tmp_path: Path, cache: str, lines:
 def test_kernels_of_a_wheel_are_not_compiled_again(tmp_path: Path) -> None:
     """They are copied into the user's folder, into a temporary one where that cannot be; others are compiled."""
     (tmp_path / "file").touch()
-    package, code = (
-        tmp_path / "neural_smt",
-        "import logging; logging.basicConfig(level=20); from neural_smt import jit; ",
-    )
+    code = "import logging; logging.basicConfig(level=20); from neural_smt import jit; "
+    package = tmp_path / "neural_smt"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
 
     def compiled(cache: str, kernels: str, **others: str) -> bool:
