@@ -9,8 +9,9 @@ from ngram_tables import FOLDER, real_text, walk
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel, measure_perplexity
+from neural_smt.language_model.model import NgramModel, context_states, measure_perplexity, word_mass
 from neural_smt.language_model.ngrams import NgramTable, restrict_tables
+from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 
@@ -112,6 +113,18 @@ def test_a_model_of_a_text_keeps_what_is_asked_of_it() -> None:
     part = NgramModel.of_text(text, 3, WORDS, asked)
     assert (part.ngrams, whole.ngrams) == ((7, 3, 2), (7, 9, 9))
     np.testing.assert_array_equal(part.score_sentences(asked)[0], whole.score_sentences(asked)[0])
+
+
+@given(text=SENTENCES.filter(lambda sentences: any(map(any, sentences))), asked=SENTENCES, order=st.integers(1, 4))
+def test_sums_over_followers_stay_the_same(text, asked, order):
+    tables = estimate(Ragged.from_lists(text), order, vocabulary_size=len(WORDS) - 1).tables
+    sentences, followers = Ragged.from_lists(asked), np.array([UNK, EOS, IDS[-1], IDS[-2]])
+    both = tables, restrict_tables(tables, sentences, followers)
+    contexts = NgramText.of(sentences, max(order - 1, 1)).ngrams(np.arange(len(sentences.values) + len(sentences)))[0]
+    masses = []
+    for model in (NgramModel.from_tables(some, WORDS) for some in both):
+        masses.append(word_mass(model, followers)[context_states(model, contexts)])
+    np.testing.assert_allclose(masses[1], masses[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])

@@ -147,7 +147,7 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(language_model: 
     assert np.abs(errors).max() < 6 * estimating.normalisers.error + 1e-6
 
 
-def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
+def test_a_renormalised_distribution_sums_to_one(language_model: NgramModel) -> None:
     network = random_network()
     raw, scaled = (scorer_of(network, language_model, out_of_shortlist=way) for way in ("backoff", "renormalise"))
     words = np.array([UNK, *range(EOS, len(VOCABULARY))], dtype=np.int32)
@@ -156,11 +156,11 @@ def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_mo
         contexts = np.repeat(context[None], len(words), axis=0)
         backoff = 10 ** np.array([walked_score(language_model, context, word) for word in words.tolist()])
         shares = np.exp(scaled(contexts, words))
-        assert shares.sum() == pytest.approx(backoff.sum(), rel=1e-9)
+        assert shares.sum() == pytest.approx(1, rel=1e-9)
         # The toolkit's formula, literally.
         ids = np.where(context < len(SHORTLIST), context, UNK)
         p_outside = distribution(network, ids)[0]
-        expected = np.exp(raw(contexts, words))[inside] / (1 - p_outside) * backoff[inside].sum()
+        expected = np.exp(raw(contexts, words))[inside] / (1 - p_outside) * (1 - backoff[~inside].sum())
         np.testing.assert_allclose(shares[inside], expected, rtol=1e-9)
         np.testing.assert_array_equal(scaled(contexts, words)[~inside], raw(contexts, words)[~inside])
 

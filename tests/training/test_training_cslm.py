@@ -15,7 +15,7 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.folder import Trained
-from neural_smt.training.cslm import NgramTask
+from neural_smt.training.cslm import NgramTask, measure_perplexities
 from neural_smt.training.loop import BatchOrder, Trainer
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.steps import measure_network
@@ -68,6 +68,11 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     assert found["network_covered"] > best
     for name in ("network", "network_renormalised", "mixture", "ngram_covered"):
         assert 1 < found[name] < 100
+    # All n-grams of the model count in what it gives the shortlist, those that the held-out text lacks too.
+    trained = Trained(network, shortlist)
+    whole = measure_perplexities(trained, model, vocabulary, held_out, "fp32")
+    for name in ("network", "network_renormalised", "mixture"):
+        assert found[name] == pytest.approx(whole[name], abs=2e-3)
     # By the inequality of the two means, token by token.
     assert found["mixture"] <= (found["network_renormalised"] * found["ngram"]) ** 0.5 + 1e-3
 

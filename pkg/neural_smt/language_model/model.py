@@ -147,15 +147,18 @@ class NgramModel:
         return cls(automaton, len(tables), tuple(len(table) for table in tables), vocabulary.digest)
 
     @classmethod
-    def of_text(cls, sentences: Ragged, order: int, vocabulary: Vocabulary, asked: Ragged) -> "NgramModel":
+    def of_text(
+        cls, sentences: Ragged, order: int, vocabulary: Vocabulary, asked: Ragged, followers: np.ndarray | None = None
+    ) -> "NgramModel":
         """Estimate from sentences of its ids (without boundaries), in ``MEMORY`` besides the text.
 
-        asked: the sentences that will be scored; only their n-grams are kept.
+        asked: the sentences that will be scored; only their n-grams are kept, and those of ``followers`` after their
+        contexts (see ``restrict_tables``).
         """
         parts = (sentences.part(*rows) for rows in lists_in_blocks(sentences.offsets, PIECE))
         with TemporaryDirectory() as folder:
             tables = estimate_within(parts, order, (), MEMORY, Path(folder)).tables
-            return cls.from_tables(restrict_tables(tables, asked), vocabulary)
+            return cls.from_tables(restrict_tables(tables, asked, followers), vocabulary)
 
     def save(self, folder: Path) -> None:
         """Write a folder of arrays, and what else is known of the model."""

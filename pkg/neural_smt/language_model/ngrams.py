@@ -42,37 +42,51 @@ class NgramTable:
         return NgramTable(*map(np.concatenate, zip(unknown, vars(self).values(), strict=True)))
 
 
-def restrict_tables(tables: Sequence[NgramTable], sentences: Ragged) -> list[NgramTable]:
+def restrict_tables(
+    tables: Sequence[NgramTable], sentences: Ragged, followers: np.ndarray | None = None
+) -> list[NgramTable]:
     """All unigrams, and the longer n-grams that occur in sentences of word ids (without boundaries).
 
     A model of these gives the sentences the same probabilities as one of all ``tables`` (of orders 1, 2, ..., which may
-    be mapped), for contexts and shorter n-grams that they need occur in them too.
+    be mapped), for contexts and shorter n-grams that they need occur in them too. followers: word ids whose n-grams are
+    kept after every context of the sentences, so that the sum of their probabilities there stays the same as well.
     """
     unigrams, *longer = tables
     known = np.zeros(1 + max(unigrams.words.max(initial=0), sentences.values.max(initial=0)), dtype=np.bool_)
     known[unigrams.words[:, 0]] = True
     text = with_boundaries(Ragged(np.where(known[sentences.values], sentences.values, UNK), sentences.offsets))
-    return [unigrams, *(_restrict(table, text) for table in longer)]
+    following = np.isin(np.arange(len(known)), () if followers is None else followers)
+    return [unigrams, *(_restrict(table, text, following) for table in longer)]
 
 
-def _restrict(table: NgramTable, text: np.ndarray) -> NgramTable:
-    """The rows of a table whose words stand side by side in a text (int32 ``[tokens]``)."""
-    count = max(len(text) - table.order + 1, 0)
-    values = text[np.arange(count)[:, None] + np.arange(table.order)].reshape(-1)
-    slots, offsets = empty_slots(count), np.arange(0, len(values) + 1, table.order)
-    add_lists(slots, values, offsets)
-    parts = []
+class _Occurring:
+    """The n-grams of ``width`` words of a text (int32 ``[tokens]``)."""
+
+    def __init__(self, text: np.ndarray, width: int):
+        self.width, count = width, max(len(text) - width + 1, 0)
+        self.values = text[np.arange(count)[:, None] + np.arange(width)].reshape(-1)
+        self.offsets, self.slots = np.arange(0, len(self.values) + 1, width), empty_slots(count)
+        add_lists(self.slots, self.values, self.offsets)
+
+    def among(self, words: np.ndarray) -> np.ndarray:
+        """bool ``[rows]``: whose first words (int32 ``[rows, at least width]``) are one of them."""
+        return _occur(words, self.width, self.slots, self.values, self.offsets)
+
+
+def _restrict(table: NgramTable, text: np.ndarray, following: np.ndarray) -> NgramTable:
+    """The rows of a table whose words stand side by side in a text, or all but a last one that is ``following``."""
+    whole, contexts, parts = _Occurring(text, table.order), _Occurring(text, table.order - 1), []
     for start, stop in blocks(len(table), BLOCK):
         words = np.ascontiguousarray(table.words[start:stop])
-        rows = np.flatnonzero(_occur(words, slots, values, offsets))
+        rows = np.flatnonzero(whole.among(words) | following[words[:, -1]] & contexts.among(words))
         parts.append((words[rows], table.log10_prob[start:stop][rows], table.backoff[start:stop][rows]))
     return NgramTable(*map(np.concatenate, zip(*parts, strict=True))) if parts else table
 
 
 @kernel
-def _occur(words: np.ndarray, slots: np.ndarray, values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """bool ``[rows]``: which n-grams (int32 ``[rows, order]``) are among lists in a hash table."""
+def _occur(words: np.ndarray, width: int, slots: np.ndarray, values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """bool ``[rows]``: which rows (int32 ``[rows, order]``) have first words that are among lists in a hash table."""
     found = np.zeros(len(words), dtype=np.bool_)
     for row in range(len(words)):
-        found[row] = slots[find_words(slots, values, offsets, words[row], 0, words.shape[1])] >= 0
+        found[row] = slots[find_words(slots, values, offsets, words[row], 0, width)] >= 0
     return found

@@ -25,6 +25,9 @@ from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 OUTSIDE = 0
 """The class of all words outside the shortlist."""
 
+LEAST = 1e-9
+"""What an n-gram model leaves the shortlist at least, should its probabilities of other words add up to more than 1."""
+
 
 def word_classes(words: np.ndarray) -> np.ndarray:
     """The class that the softmax has for each shortlist id, same dtype: ids without ``BOS``, which is never predicted.
@@ -172,8 +175,7 @@ class CslmScorer:
 
     - backoff: the n-gram model's probability, with all the context that it can use;
     - renormalise: the same, and words of the shortlist get the formula of the toolkit's option, p(w) / (1 - p(outside))
-      times the sum of the n-gram model's probabilities of the shortlist in that context: then all words together have
-      probability 1, as far as the n-gram model does;
+      times what the n-gram model leaves them of 1 in that context: all words together have probability 1;
     - penalty: the network's probability of the class of all such words, p([UNK]), which overestimates that of each; the
       feature ``unknown_penalty`` counteracts it (Cho et al. 2014, footnote 3).
 
@@ -209,8 +211,8 @@ class CslmScorer:
         self.bias = network.output.bias.detach()[self.skipped :]
         self.log_mass: np.ndarray | None = None
         if renormalise:
-            inside = np.flatnonzero(self.classes[:-1] != OUTSIDE)
-            self.log_mass = np.log(word_mass(self.language_model, inside))
+            outside = np.unique(self.language_model.arrays.lexicon[self.classes[:-1] == OUTSIDE])
+            self.log_mass = np.log(np.maximum(1 - word_mass(self.language_model, outside), LEAST))
         second, fp32 = network.second, self.dtype == torch.float32
         self.second_layer = pack(second.weight, second.bias, CONTEXT_ROWS["cpu"], True) if fp32 else None
         self.normalisers: Normalisers | NormaliserEstimate = Normalisers(self.weight, self.bias)

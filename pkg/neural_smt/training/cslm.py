@@ -21,7 +21,7 @@ from neural_smt.training.learning_curve import Record
 from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training, held_out_perplexity
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.texts import NgramText, split_sentences
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import UNK, Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def prepare(
     def report(records: Sequence[Record]) -> dict[str, Any]:
         measured = held_out_perplexity(records, settings.keep, "alone")
         if measured and settings.ngram_order:
-            ngram = NgramModel.of_text(sentences, settings.ngram_order, words, held_out)
+            ngram = NgramModel.of_text(sentences, settings.ngram_order, words, held_out, np.flatnonzero(ids == UNK))
             measured |= measure_perplexities(trained, ngram, words, held_out, settings.precision)
             log.info("perplexity of held-out text: CSLM %(network).2f, n-gram model %(ngram).2f", measured)
         return measured
