@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,8 @@ def restrict_tables(
     known[unigrams.words[:, 0]] = True
     text = with_boundaries(Ragged(np.where(known[sentences.values], sentences.values, UNK), sentences.offsets))
     following = np.isin(np.arange(len(known)), () if followers is None else followers)
-    return [unigrams, *(_restrict(table, text, following) for table in longer)]
+    occurring = pairwise(_Occurring(text, width) for width in range(1, len(tables) + 1))
+    return [unigrams, *(_restrict(table, *both, following) for table, both in zip(longer, occurring, strict=True))]
 
 
 class _Occurring:
@@ -73,12 +75,14 @@ class _Occurring:
         return _occur(words, self.width, self.slots, self.values, self.offsets)
 
 
-def _restrict(table: NgramTable, text: np.ndarray, following: np.ndarray) -> NgramTable:
+def _restrict(table: NgramTable, contexts: _Occurring, whole: _Occurring, following: np.ndarray) -> NgramTable:
     """The rows of a table whose words stand side by side in a text, or all but a last one that is ``following``."""
-    whole, contexts, parts = _Occurring(text, table.order), _Occurring(text, table.order - 1), []
+    parts = []
     for start, stop in blocks(len(table), BLOCK):
         words = np.ascontiguousarray(table.words[start:stop])
-        rows = np.flatnonzero(whole.among(words) | following[words[:, -1]] & contexts.among(words))
+        kept, ends = whole.among(words), np.flatnonzero(following[words[:, -1]])
+        kept[ends] |= contexts.among(words[ends])
+        rows = np.flatnonzero(kept)
         parts.append((words[rows], table.log10_prob[start:stop][rows], table.backoff[start:stop][rows]))
     return NgramTable(*map(np.concatenate, zip(*parts, strict=True))) if parts else table
 
