@@ -90,6 +90,14 @@ def test_scores_are_those_of_the_pairs_one_by_one(limited: bool, readout: str) -
         np.testing.assert_allclose(scores(network, source, targets, owner, whole), found, rtol=1e-11)
 
 
+def test_a_network_that_goes_from_right_to_left_is_asked_about_mirrored_translations() -> None:
+    network, source, targets, owner, sets = material(25, limited=True)
+    mirrored = Ragged.from_lists([ids[::-1] for ids in targets])
+    expected = scores(network, source, mirrored, owner, sets)
+    network.config = replace(network.config, order="right_to_left")
+    np.testing.assert_array_equal(scores(network, source, targets, owner, sets), expected)
+
+
 def test_sets_keep_their_order_when_words_are_added() -> None:
     sets = CandidateSets(Ragged.from_lists([[9, 30], [], [7]]), np.array([UNK, EOS, 3], dtype=np.int32), 40)
     targets = Ragged.from_lists([[5, 3, 0, 30], [8, 5], [12], []])
@@ -189,6 +197,19 @@ def test_lists_get_one_more_feature_and_stay_as_they_are(world: dict[str, Any]) 
     # a word that the network does not know is its unknown word; an empty translation is one only of an empty sentence
     assert found[0] == found[3] and found[4] == 0.0 and found[6] < 0.0
     assert found[2] == pytest.approx(expected_scores(listed=[(0, "the <unk> is red")])[0], rel=1e-4)
+
+
+def test_networks_of_one_kind_have_features_of_their_own(world: dict[str, Any], tmp_path: Path) -> None:
+    network = toys.small_network()
+    network.config = replace(network.config, order="right_to_left")
+    Trained(network, KNOWN, TARGET).save(tmp_path / "backwards")
+    both = [{"kind": "attention", "model": tmp_path / name} for name in ("model", "backwards")]
+    world["system"] = save_reranker(tmp_path / "both", tmp_path, networks=both)
+    expected = score_world(world), [entry.features["Attention1"][0] for entry in read_nbest(world["output"])]
+    mirrored = [(sentence, " ".join(words.split()[::-1])) for sentence, words in LISTS]
+    assert expected[0] == pytest.approx(expected_scores(), rel=1e-4)
+    assert expected[1] == pytest.approx(expected_scores(listed=mirrored), rel=1e-4)
+    assert expected[0] != expected[1]
 
 
 def sets_of(folder: Path) -> Path:

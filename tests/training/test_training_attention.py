@@ -15,6 +15,8 @@ from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.device import CPU
+from neural_smt.networks.folder import Trained
 from neural_smt.training import attention
 from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
@@ -151,6 +153,18 @@ def test_epochs_end_the_training(inputs: Inputs, tmp_path: Path) -> None:
     short = sum(len(line.split()) <= 5 for line in read_lines(inputs["source"]))
     rows = [(int(row["examples"]), row["epochs"]) for row in read_csv(tmp_path / "curve.csv")]
     assert rows == [(short, "1.0000"), (2 * short, "2.0000")]
+
+
+def test_from_right_to_left_is_what_mirrored_text_teaches(inputs: Inputs, tmp_path: Path) -> None:
+    sides = ("target", "held_out_target")
+    for side in sides:
+        write_lines(tmp_path / side, (" ".join(line.split()[::-1]) for line in read_lines(inputs[side])))
+    train("attention", inputs, tmp_path / "order", updates=6, order="right_to_left")
+    train("attention", inputs | {side: tmp_path / side for side in sides}, tmp_path / "text", updates=6)
+    assert weights(tmp_path / "order") == weights(tmp_path / "text")
+    curves = [read_csv(tmp_path / name / "curve.csv")[-1]["validation_perplexity"] for name in ("order", "text")]
+    assert curves[0] == curves[1]
+    assert Trained.load(tmp_path / "order" / "model", AttentionNetwork, CPU).network.config.order == "right_to_left"
 
 
 def test_sets_of_another_text_are_refused(inputs: Inputs, candidates: Inputs, tmp_path: Path) -> None:

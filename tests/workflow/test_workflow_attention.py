@@ -28,7 +28,7 @@ def test_rows_of_attention_networks_come_out(finished: Path, tmp_path: Path) -> 
     check_networks(folder)
     for system in ("rescored_attention", "attention_lattices"):
         assert len(read_json(folder / f"tuning/{system}/run2/weights.json")["Attention0"]) == 1
-    assert {"Attention0", "Recurrent0"} <= read_json(folder / "tuning/together/run1/weights.json").keys()
+    assert {"Attention0", "Attention1", "Recurrent0"} <= read_json(folder / "tuning/together/run1/weights.json").keys()
     replaced = read_lines(folder / "decoding/full_unk/run1/news_test.hypothesis")
     assert "<unk>" not in " ".join(replaced).split()
     rows = {row["system"] for row in read_csv(folder / "report/attention.csv")}

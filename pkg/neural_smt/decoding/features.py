@@ -113,9 +113,11 @@ class FeatureSet:
         return FeatureSet([*stateful, feature, *(f for f in self.features if not f.stateful)])
 
 
-def column_name(group: str) -> str:
-    """The feature of a score column or of a kind of network: ``encoder_decoder`` -> ``EncoderDecoder0``."""
-    return "".join(part.capitalize() for part in group.split("_")) + "0"
+def column_name(group: str, number: int = 0) -> str:
+    """The feature of a score column or of a kind of network: ``encoder_decoder`` -> ``EncoderDecoder0``; number: of the
+    networks of this kind that rerank one list.
+    """
+    return "".join(part.capitalize() for part in group.split("_")) + str(number)
 
 
 def is_column(group: str) -> bool:

@@ -9,6 +9,8 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.networks import ALL_WORDS, DEFAULT_SETS, kinds_that_score
 from neural_smt.experiment.systems import GROUPS, SEARCH_KINDS, TAKEN, Systems, drawn_pairs
 
+RIGHT_TO_LEFT = "right_to_left"
+
 
 def check_experiment(experiment: Systems) -> None:
     """All networks, then all systems, then the rows of the paper's table."""
@@ -65,6 +67,8 @@ def _check_network(experiment: Systems, name: str) -> None:
         raise UserError(f"{where}: '{name}' means something else already; choose another name")
     if "vocabulary" in network:
         _check_vocabulary(experiment, where, network["vocabulary"])
+    if network.get("learning_curve") and _from_last(experiment, name):
+        raise UserError(f"{where}.learning_curve: a network that goes {RIGHT_TO_LEFT} translates no text; leave it out")
     lender = experiment.lending_network(name)
     if lender is not None and lender not in experiment.networks_of_kind("recurrent"):
         raise UserError(f"{where}.input.network: there is no recurrent model '{lender}'; define it under networks")
@@ -72,6 +76,11 @@ def _check_network(experiment: Systems, name: str) -> None:
         raise UserError(f"{where}.input.network: '{lender}' predicts target words; name one with language: source")
     if "input" in network and experiment.predicts_source(name):
         raise UserError(f"{where}.input: a model of source words reads nothing besides; leave input or language out")
+
+
+def _from_last(experiment: Systems, name: str) -> bool:
+    """Whether a network goes through target words from last to first: what it knows of whole translations alone."""
+    return experiment.networks[name].get("order") == RIGHT_TO_LEFT
 
 
 def _check_sources(experiment: Systems, name: str) -> None:
@@ -118,7 +127,9 @@ def _check_translation(experiment: Systems, name: str) -> None:
     where = f"systems.{name}.translate"
     if others:
         raise UserError(f"{where}: an attention network translates by itself; leave out {', '.join(others)}")
-    _check_known(f"{where}.network", "attention network", system["translate"]["network"], networks)
+    _check_known(f"{where}.network", "attention network", chosen := system["translate"]["network"], networks)
+    if _from_last(experiment, chosen):
+        raise UserError(f"{where}.network: '{chosen}' goes {RIGHT_TO_LEFT} and serves to rescore lists; name another")
     _check_vocabulary(experiment, where, experiment.translating_words(name))
 
 
@@ -145,8 +156,17 @@ def _check_rescored(experiment: Systems, name: str) -> None:
     known = experiment.scoring_networks(*kinds_that_score("lists"), *kinds_that_score("lattices"))
     for network in networks:
         _check_known(f"systems.{name}.rescore", "network", network, known)
-    if len(networks) > 1 and experiment.rescores_lattices(name):
-        raise UserError(f"systems.{name}.rescore: lattices are rescored with one network; take lists, or name one")
+    if experiment.rescores_lattices(name):
+        if len(networks) > 1:
+            raise UserError(f"systems.{name}.rescore: lattices are rescored with one network; take lists, or name one")
+        if any(_from_last(experiment, network) for network in networks):
+            raise UserError(f"systems.{name}.rescore: '{networks[0]}' goes {RIGHT_TO_LEFT}; rescore lists with it")
+    attention = experiment.networks_of_kind("attention")
+    if len({(own["vocabulary"], own["target_words"]) for own in map(attention.get, networks) if own}) > 1:
+        raise UserError(
+            f"systems.{name}.rescore: its attention networks differ in vocabulary or target_words, but one list of "
+            "target words is made for each sentence; give them the same"
+        )
     if rescored and not experiment.rescores_lattices(name) and system["rescoring"]["drop_features"]:
         raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if rescored and ("base" not in system or system["features"]):
@@ -160,14 +180,11 @@ def _check_rescored(experiment: Systems, name: str) -> None:
             f"systems.{name}.rescoring.candidates: lists drawn from lattices are for a network to score; without one "
             "take lattice or lists"
         )
-    kinds = [kind for network in networks if (kind := experiment.kind_of(network))]
-    for kind in kinds:
+    for kind in filter(None, map(experiment.kind_of, networks)):
         if kind in experiment.feature_groups(name):
             raise UserError(
                 f"systems.{name}.rescore: the {kind} feature of '{base}' would stand twice; name another base"
             )
-        if kinds.count(kind) > 1:
-            raise UserError(f"systems.{name}.rescore: names two networks of the kind {kind}; name one of each kind")
     if experiment.rescores_lattices(name) and "recurrent" in experiment.feature_groups(name):
         raise UserError(
             f"systems.{name}.base: the search of '{base}' knows a recurrent model's scores for one way into each node "

@@ -82,9 +82,14 @@ class System:
         return self.content[key]
 
     def of_each_network(self) -> list["System"]:
-        """The same system as one of each of the networks that it reranks with."""
+        """The same system as one of each of the networks that it reranks with; ``number``: of the networks of a kind,
+        from 0.
+        """
         networks = self["networks"] if "networks" in self.content else [self["network"]]
-        return [System(self.file, {**self.content, "network": network}) for network in networks if network]
+        kinds = [network["kind"] for network in networks if network]
+        numbers = [kinds[:place].count(kind) for place, kind in enumerate(kinds)]
+        found = zip(filter(None, networks), numbers, strict=True)
+        return [System(self.file, {**self.content, "network": network | {"number": n}}) for network, n in found]
 
     def of_network(self, key: str) -> Any:
         """What the description says of the system's network; ``UserError`` where it says nothing or there is none."""

@@ -97,6 +97,11 @@ class Ragged:
             values[offsets[first] : offsets[first + len(part)]] = part.values
         return Ragged(values, offsets)
 
+    def mirrored(self) -> "Ragged":
+        """Every list from its last value to its first."""
+        both = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, self.lengths)
+        return Ragged(self.values[both - np.arange(len(self.values))], self.offsets)
+
     def joined(self, offsets: np.ndarray) -> "Ragged":
         """Lists put together: list ``i`` of the result is made of those from ``offsets[i]`` (int ``[m + 1]``) on."""
         return Ragged(self.values, self.offsets[offsets])

@@ -154,7 +154,11 @@ def _digest_of_sets(text: SentencePairs) -> str | None:
 
 
 def _read(
-    source: Path, target: Path, vocabularies: tuple[Vocabulary, Vocabulary], candidates: Path | None
+    source: Path,
+    target: Path,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    candidates: Path | None,
+    config: AttentionConfig,
 ) -> SentencePairs:
     """Pairs of sentences as ids, with the target vocabularies that were made for them."""
     lines = parallel_lines(source, target)
@@ -163,7 +167,7 @@ def _read(
     def pieces() -> Iterator[Pairs]:
         for _ in range(0, len(lines[0]), PIECE):
             sides = (known.encode_words(islice(text, PIECE)) for known, text in zip(vocabularies, texts, strict=True))
-            yield Pairs(*sides)
+            yield Pairs(next(sides), config.ordered(next(sides)))
 
     pairs, sets = Pairs.stored(pieces()), None
     if candidates is not None:
@@ -202,14 +206,14 @@ def prepare(
     if held_out_source and not settings.tau and (candidates is None) != (held_out_candidates is None):
         raise UserError("give both candidates and held_out_candidates, or neither: both texts use the same softmax")
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    text = _read(source, target, vocabularies, candidates)
-    held_out = SentencePairs(text.source.take([]), text.target.take([]))
-    if held_out_source and held_out_target:
-        held_out = _read(held_out_source, held_out_target, vocabularies, held_out_candidates)
-    if len(text.within(settings.max_length)) == 0:
-        raise UserError(f"{source}: no sentence pairs of 1 to {settings.max_length} words to train on")
     words = [len(vocabulary) for vocabulary in vocabularies]
     config = AttentionConfig.of(settings.as_dict(), source_words=words[0], target_words=words[1])
+    text = _read(source, target, vocabularies, candidates, config)
+    held_out = SentencePairs(text.source.take([]), text.target.take([]))
+    if held_out_source and held_out_target:
+        held_out = _read(held_out_source, held_out_target, vocabularies, held_out_candidates, config)
+    if len(text.within(settings.max_length)) == 0:
+        raise UserError(f"{source}: no sentence pairs of 1 to {settings.max_length} words to train on")
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, settings, seed)
     pairs = len(task.order.lengths), len(held_out)

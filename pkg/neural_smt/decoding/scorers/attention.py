@@ -43,8 +43,7 @@ class AttentionScoring(TargetNetwork):
     model: Trained[AttentionNetwork]
     sets: CandidateSets | None = None
     precision: str = "fp32"
-
-    feature = FEATURE
+    feature: str = FEATURE
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
         """See ``TargetNetwork``; words spelt like a reserved entry are unknown."""
@@ -321,6 +320,12 @@ class AttentionTextScorer(StepScorer):
         """Read some sentences."""
         output = OutputWords.of(self.network.output, sentences, self.sets, self.unknown)
         return SentenceBatch(self.network, self.source.take(sentences), output, kept)
+
+    def score(
+        self, targets: Ragged, sentences: np.ndarray, links: np.ndarray | None = None, shared: bool = True
+    ) -> tuple[np.ndarray, int]:
+        """See ``TextScorer``."""
+        return super().score(self.network.config.ordered(targets), sentences, links, shared)
 
     def start(self, sentences: np.ndarray) -> AttentionStates:
         """See ``StepScorer``: each sentence once, unless they were read before."""

@@ -98,8 +98,7 @@ class CslmScoring(TargetNetwork):
 
     cslm: NgramFeature
     vocabulary: Vocabulary
-
-    feature = FEATURE
+    feature: str = FEATURE
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
         """See ``TargetNetwork``."""

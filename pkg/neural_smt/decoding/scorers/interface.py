@@ -14,11 +14,12 @@ states of a recurrent model its feature keeps itself, by the number of the hypot
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 
+from neural_smt.decoding.features import column_name
 from neural_smt.decoding.scorers import loader
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
@@ -80,7 +81,8 @@ def load_network(system: System, **reading: Any) -> TargetNetwork:
     are from; ``candidates``, their target vocabularies for an attention network. Raises ``UserError`` where what the
     network needs is missing or does not fit.
     """
-    return loader(system, "load_scorer")(system, **reading)
+    network, number = loader(system, "load_scorer")(system, **reading), system["network"].get("number", 0)
+    return replace(network, feature=column_name(system.of_network("kind"), number))
 
 
 class TextScorer(ABC):

@@ -47,8 +47,7 @@ class RecurrentScoring(TargetNetwork):
     scorer: RecurrentScorer
     vocabulary: "Vocabulary"
     representation: "Representation | None"
-
-    feature = FEATURE
+    feature: str = FEATURE
 
     @classmethod
     def load(cls, folder: Path, representation: Path | None) -> "RecurrentScoring":

@@ -142,7 +142,8 @@ class AttentionConfig(NetworkConfig):
     of the decoder; embedding: dimensions of a word; attention: hidden units of the scorer r; maxout: units of the
     readout, each the larger of two; rank: numbers between maxout and softmax.
     word_in_scorer: the scorer reads y*_{t-1} too (Mi et al. 2016, equation 4); GroundHog's does not. readout: whether
-    y_t is predicted from s_t, ``current`` (equation 1), or from s_{t-1}, ``previous`` (GroundHog).
+    y_t is predicted from s_t, ``current`` (equation 1), or from s_{t-1}, ``previous`` (GroundHog). order: of the target
+    words, from first to last or from last to first.
     """
 
     kind, title = "attention", "an attention network"
@@ -156,6 +157,11 @@ class AttentionConfig(NetworkConfig):
     rank: int = 620
     word_in_scorer: bool = True
     readout: Literal["current", "previous"] = "current"
+    order: Literal["left_to_right", "right_to_left"] = "left_to_right"
+
+    def ordered(self, targets: Ragged) -> Ragged:
+        """Target sentences (ids, without end symbols) with their words as the network goes through them."""
+        return targets if self.order == "left_to_right" else targets.mirrored()
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AttentionConfig":
