@@ -27,6 +27,8 @@ rule score_phrase_table:
         **step("rescoring.steps:score_phrase_table"),
         settings=config["rescoring"],
         shard=shard_name,
+        # not an output: a killed run finds its state there and goes on
+        state="results/{experiment}/rescoring/{table}/{network}{scatteritem}.state",
     script:
         "../workflow_scripts/run_step.py"
 

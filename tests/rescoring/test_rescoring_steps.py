@@ -19,7 +19,7 @@ from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.rescoring import steps
 from neural_smt.rescoring.column_steps import count_unknown_words, join_columns
-from neural_smt.rescoring.scorer import WorkDone
+from neural_smt.rescoring.scorer import PairScorer, WorkDone
 from neural_smt.rescoring.steps import Blocks, hash_phrases, score_phrase_table
 from neural_smt.shortlist import most_frequent, shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -58,7 +58,8 @@ def word_ids(folder: Path) -> list[np.ndarray]:
 
 def score(folder: Path, direction: str, output: Path, shard: str | None = None, **changes: Any) -> None:
     arguments = files(folder) | {"model": folder / direction, "device": "cpu", "settings": {"batch": 7}} | changes
-    score_phrase_table(**arguments, output=output, statistics=output.with_suffix(".json"), shard=shard)
+    places = {name: output.with_suffix(f".{name}") for name in ("json", "state")}
+    score_phrase_table(**arguments, output=output, statistics=places["json"], state=places["state"], shard=shard)
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
@@ -79,6 +80,46 @@ def test_a_column_is_aligned_with_the_table(folder: Path, tmp_path: Path, direct
     assert report["pairs"] == len(table)
     assert report["seconds"] > 0
     assert report["pairs_per_second"] > 0
+
+
+@pytest.mark.parametrize("model", ["forward", "backward"])
+def test_a_run_that_was_killed_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """Under the same network, and not with the scores of another."""
+    monkeypatch.setattr(steps, "PAIRS", 100)
+    whole, again = tmp_path / "whole", tmp_path / "again"
+    score(folder, model, whole)
+    compute, scored = PairScorer.score, []
+
+    def killed(scorer: PairScorer, source: Ragged, *rest: Any) -> Any:
+        if len(scored) == 2:
+            raise KeyboardInterrupt
+        scored.append(len(source))
+        return compute(scorer, source, *rest)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(PairScorer, "score", killed)
+        score(folder, "forward", again)
+    assert not again.exists()
+    done = sum(scored)
+
+    def counted(scorer: PairScorer, source: Ragged, *rest: Any) -> Any:
+        scored.append(len(source))
+        return compute(scorer, source, *rest)
+
+    scored.clear()
+    monkeypatch.setattr(PairScorer, "score", counted)
+    score(folder, model, again)
+    pairs = len(PhraseTable.load(folder / "phrase_table"))
+    assert sum(scored) == (pairs - done if model == "forward" else pairs)
+    assert again.read_bytes() == whole.read_bytes()
+    timed = {"seconds", "pairs_per_second"}
+    reports = [read_json(place.with_suffix(".json")) for place in (whole, again)]
+    assert {key: reports[0][key] for key in reports[0].keys() - timed} == {
+        key: reports[1][key] for key in reports[1].keys() - timed
+    }
+    assert not again.with_suffix(".state").exists()
 
 
 @pytest.mark.parametrize("size", [1, 9, 100, 10_000])

@@ -7,27 +7,31 @@ once or shards of them, scores are the same to the last bit.
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
-from neural_smt.io.files import read_lines, write_json
+from neural_smt.io.files import digest_file, read_lines, write_json
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.temporaries import remove_folder
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, load_forward_model
-from neural_smt.networks.folder import Trained
+from neural_smt.networks.folder import WEIGHTS, Trained
 from neural_smt.phrases.table import PhraseTable, save_column
-from neural_smt.rescoring.column_steps import NOTHING, write_column
+from neural_smt.rescoring.column_steps import NOTHING, WorkDone, write_column
 from neural_smt.rescoring.proposed_table import propose_table
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
+from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 
 PAIRS = 1 << 20
 """Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""
@@ -81,6 +85,36 @@ def hash_phrases(phrases: Ragged) -> np.ndarray:
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class BlockScorer:
+    """Scores blocks and keeps what it has scored in ``state``, for a run that goes on; model: the digest of the
+    network's weights.
+    """
+
+    scorer: PairScorer
+    batch: int
+    state: Path
+    model: str
+
+    def score(
+        self, number: int, read: Ragged, predicted: Ragged, progress: Callable[[int], object]
+    ) -> tuple[np.ndarray, WorkDone, float]:
+        """The scores of a block, float32 ``[n]``, what they took, and the seconds."""
+        place = self.state / str(number)
+        made_with = [self.model, self.batch, self.scorer.precision, self.scorer.device.type]
+        run = fingerprint(made_with, read, predicted)
+        kept = load_checkpoint(place, run)
+        if kept is None:
+            began = time.perf_counter()
+            scores, work = self.scorer.score(read, predicted, self.batch, progress)
+            cost = {"work": work, "seconds": time.perf_counter() - began}
+            kept = Checkpoint({"scores": torch.from_numpy(scores)}, cost)
+            save_checkpoint(place, run, kept)
+        else:
+            progress(len(read))
+        return kept.tensors["scores"].numpy(), WorkDone(*kept.progress["work"]), kept.progress["seconds"]
+
+
 def score_phrase_table(
     *,
     phrase_table: Path,
@@ -91,33 +125,35 @@ def score_phrase_table(
     statistics: Path,
     device: str,
     settings: dict[str, Any],
+    state: Path,
     shard: str | None = None,
 ) -> None:
     """Give every phrase pair log p(target | source) under a trained encoder-decoder.
 
     A network of the direction ``backward`` gives log p(source | target). settings: of the section ``rescoring``.
     Writes a score column (natural log, end symbol included) and what it cost as JSON; or of a shard, named as
-    ``2-of-4``, what ``join_columns`` takes.
+    ``2-of-4``, what ``join_columns`` takes. What was scored meanwhile lies in ``state``: a run that was killed goes on
+    from there.
     """
     chosen = section_settings("rescoring", settings)
     part, place = Shard.parse(shard), select_device(device)
     trained = Trained.load(model, EncoderDecoder, place)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
-    began = time.perf_counter()
     backward = trained.network.config.direction == "backward"
     shortlists = (trained.target, trained.source) if backward else (trained.source, trained.target)
     ids = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
-    blocks, scorer, work = Blocks(table, ids, backward), PairScorer(trained.network, chosen.precision), NOTHING
+    blocks, work, seconds = Blocks(table, ids, backward), NOTHING, 0.0
+    network, weights = PairScorer(trained.network, chosen.precision), digest_file(model / WEIGHTS)
+    scorer = BlockScorer(network, chosen.batch, state, weights)
     row_parts, score_parts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
     with tqdm(total=len(table) // part.count, unit="pair", unit_scale=True, disable=not sys.stderr.isatty()) as bar:
         for number in part.range(blocks.count):
             of_block, read, predicted = blocks[number]
-            found, done = scorer.score(read, predicted, chosen.batch, bar.update)
+            found, done, took = scorer.score(number, read, predicted, bar.update)
             row_parts.append(of_block)
             score_parts.append(found)
-            work += done
+            work, seconds = work + done, seconds + took
     rows, scores = np.concatenate(row_parts), np.concatenate(score_parts)
-    seconds = time.perf_counter() - began
     if not np.isfinite(scores).all():
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
     cost = work._asdict() | {"seconds": round(seconds, 3), "device": describe_device(place)}
@@ -126,6 +162,7 @@ def score_phrase_table(
     else:
         save_column(output, scores, table, rows)
         write_json(statistics, cost)
+    remove_folder(state)
     log.info("%d pairs in %.1f s, %.0f pairs/s", work.pairs, seconds, work.pairs / max(seconds, 1e-9))
 
 
