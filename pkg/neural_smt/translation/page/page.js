@@ -3,10 +3,10 @@
 import { draw, element } from "/drawing.js";
 
 const NAMES = {
-  LexicalReordering0: "reordering", Distortion0: "distance", LM0: "n-gram model", UnknownWordPenalty0: "unknown words",
-  WordPenalty0: "word penalty", PhrasePenalty0: "phrase penalty", TranslationModel0: "phrase table",
-  EncoderDecoder0: "RNN encoder-decoder", Cslm0: "neural n-gram model", Recurrent0: "recurrent model",
-  Attention0: "attention network",
+  LexicalReordering: "reordering", Distortion: "distance", LM: "n-gram model", UnknownWordPenalty: "unknown words",
+  WordPenalty: "word penalty", PhrasePenalty: "phrase penalty", TranslationModel: "phrase table",
+  EncoderDecoder: "RNN encoder-decoder", Cslm: "neural n-gram model", Recurrent: "recurrent model",
+  Attention: "attention network",
 };
 const byId = (id) => document.getElementById(id);
 const [form, text, nbest, button, status, results, count] =
@@ -18,6 +18,12 @@ function make(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
   return made;
+}
+
+// of a feature: those of one kind are numbered from 0
+function titleOf(name) {
+  const kind = name.slice(0, -1), place = Number(name.slice(-1));
+  return (NAMES[kind] ?? kind) + (place ? ` ${place + 1}` : "");
 }
 
 const number = (value) => value.toFixed(2).replace(/^-(?=0\.00$)/, "").replace("-", "\u2212");
@@ -60,7 +66,7 @@ function shareTable(title, shares) {
     const place = { x: share < 0 ? 50 - size : 50, y: 2, width: size, height: 10, class: share < 0 ? "down" : "up" };
     const bar = element("svg", { viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" },
       element("rect", place), element("line", { x1: 50, x2: 50, y1: 0, y2: 14, class: "zero" }));
-    table.append(make("tr", {}, make("th", { scope: "row" }, NAMES[name] ?? name.replace(/0$/, "")),
+    table.append(make("tr", {}, make("th", { scope: "row" }, titleOf(name)),
       make("td", { class: "number" }, number(share)), make("td", { class: "bar" }, bar)));
   }
   if (!rows.length) table.append(make("tr", {}, make("td", {}, "nothing")));
@@ -119,7 +125,7 @@ function showCandidate(place, sentence, candidate) {
   const figure = make("figure");
   const hint = phrases ? "Boxes are phrases, lines join words. Choose a phrase for its part of the score."
     : "Lines lead to the source word that each word looked at. Choose a word for what brought it.";
-  const alone = Object.keys(candidate.whole_sentence).map((name) => NAMES[name] ?? name);
+  const alone = Object.keys(candidate.whole_sentence).map(titleOf);
   const note = alone.length ? ` In no phrase: ${alone.join(", ")}, which scores the sentence as a whole.` : "";
   const copied = candidate.untranslated.map((place) => candidate.words[place]);
   const unknown = copied.length ? ` Not translated (dashed): ${copied.join(", ")}.` : "";
