@@ -19,7 +19,7 @@ from neural_smt.decoding.reranking_steps import best_of_each, rerank_entries
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import run
-from neural_smt.tuning.reranking_steps import LatticeReranking, optimise_lists, tune_reranking
+from neural_smt.tuning.reranking_steps import LatticeReranking, tune_lists, tune_reranking
 
 SENTENCES = [text.split() for text in ("a b c a b", "c a b b", "", "b a a b", "a c b a", "b c a")]
 SETTINGS = tuning_settings(nbest=30, iterations=8, restarts=5, refinements=5)
@@ -143,9 +143,10 @@ def lists() -> tuple[list[ListedTranslation], list[list[str]]]:
     return entries, references
 
 
-def test_the_feature_that_knows_gets_its_weight() -> None:
+@pytest.mark.parametrize("optimiser", ["mert", "mira"])
+def test_the_feature_that_knows_gets_its_weight(optimiser: str) -> None:
     entries, references = lists()
-    iteration, features = optimise_lists(entries, references, BEFORE, tuning_settings(), seed=3)
+    iteration, features = tune_lists(entries, references, BEFORE, tuning_settings(optimiser=optimiser), seed=3)
     assert features.names == ["LM0", "TranslationModel0_0", "TranslationModel0_1", "Cslm0"]
     assert iteration.decoder_bleu < 80
     assert iteration.list_bleu == pytest.approx(100.0)
@@ -176,5 +177,5 @@ def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -
 def test_lists_that_do_not_fit_are_refused() -> None:
     entries, references = lists()
     given = BEFORE, tuning_settings(), 1
-    check_refused(["beyond", "19 sentences"], optimise_lists, entries, references[:19], *given)
-    check_refused(["lists", "empty"], optimise_lists, [], references, BEFORE, tuning_settings(), seed=1)
+    check_refused(["beyond", "19 sentences"], tune_lists, entries, references[:19], *given)
+    check_refused(["lists", "empty"], tune_lists, [], references, BEFORE, tuning_settings(), seed=1)

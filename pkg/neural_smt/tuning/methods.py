@@ -55,6 +55,24 @@ class Method(ABC):
         """The best weights for the pool, starting from ``weights``, and the pool with what is worth keeping."""
 
 
+def optimise_lists(
+    lists: Candidates,
+    surface: ErrorSurface,
+    starts: Sequence[np.ndarray],
+    settings: Settings,
+    generator: np.random.Generator,
+    threads: int,
+) -> Optimum:
+    """The best weights for n-best lists by MERT, starting from each of ``starts``, or by MIRA, from the first; surface:
+    of the same lists; settings: of the section ``tuning``.
+    """
+    if settings.optimiser == "mira":
+        found = optimise_margins(lists, surface, starts[0], generator, settings.mira)
+        # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
+        return Optimum(surface.normalised(found.weights), found.bleu)
+    return highest(optima(surface, starts, settings, generator, threads))
+
+
 class ListMethod(Method):
     """N-best lists that ``decode`` makes (of one or more entries), with MERT (Och 2003) or batch MIRA (Cherry and
     Foster 2012).
@@ -69,12 +87,7 @@ class ListMethod(Method):
     def optimise(
         self, pool: Candidates, weights: np.ndarray, generator: np.random.Generator, threads: int
     ) -> tuple[Optimum, Candidates]:
-        settings, surface = self.settings, self.surface(pool)
-        if settings.optimiser == "mira":
-            found = optimise_margins(pool, surface, weights, generator, settings.mira)
-            # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
-            return Optimum(surface.normalised(found.weights), found.bleu), pool
-        return highest(optima(surface, [weights], settings, generator, threads)), pool
+        return optimise_lists(pool, self.surface(pool), [weights], self.settings, generator, threads), pool
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
         lists: Sequence[NBestList] = required(self.decode)(weights)

@@ -28,13 +28,13 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.lattice_mert import LatticeSurface
 from neural_smt.tuning.loop import Iteration, run, select, write_run
-from neural_smt.tuning.mert import ErrorSurface, highest, optima
-from neural_smt.tuning.methods import ListMethod
+from neural_smt.tuning.mert import ErrorSurface
+from neural_smt.tuning.methods import ListMethod, optimise_lists
 
 logger = logging.getLogger(__name__)
 
 
-def optimise_lists(
+def tune_lists(
     entries: Sequence[ListedTranslation],
     references: Sequence[Sequence[str]],
     before: Mapping[str, Sequence[float]],
@@ -63,7 +63,8 @@ def optimise_lists(
     features = feature_matrix(list(entries), feature_set)
     candidates = Candidates.empty(len(references), feature_set.size).with_translations(listed, features, references)
     surface = ErrorSurface(candidates)
-    optimum = highest(optima(surface, [start, old], settings, np.random.default_rng([seed, 1]), threads))
+    generator = np.random.default_rng([seed, 1])
+    optimum = optimise_lists(candidates, surface, [start, old], settings, generator, threads)
     seconds = time.perf_counter() - began
     count, bleus = len(candidates), (100 * surface.bleu(old), 100 * optimum.bleu)
     return Iteration(optimum.weights.tolist(), *bleus, count, count, 0.0, seconds), feature_set
@@ -153,7 +154,7 @@ def tune_reranking(
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
-    """Tune the weights that rerank candidates of a development set: MERT, nothing is decoded again.
+    """Tune the weights that rerank candidates of a development set by MERT or MIRA; nothing is decoded again.
 
     system: one that reranks, see ``system_folder``; nbest: n-best lists with all features; or lattices: a folder of
     ``decode_lattices`` (text, candidates: as for ``rescore_lattices``); reference: tokenised text; start: weights of
@@ -164,7 +165,7 @@ def tune_reranking(
     references = [line.split() for line in read_lines(reference)]
     before = Weights.load(start)
     if nbest is not None:
-        iteration, feature_set = optimise_lists(read_nbest(nbest), references, before.values, options, seed, threads)
+        iteration, feature_set = tune_lists(read_nbest(nbest), references, before.values, options, seed, threads)
         write_run(feature_set, [iteration], history, plot)
         tuned = Weights.from_vector(feature_set, np.array(iteration.weights)).values
         Weights({**before.values, **tuned}).save(weights)

@@ -195,7 +195,10 @@ class Inputs:
             keys = [key for key in self.config["tuning"] if key != "runs"]
         elif self.layout.rescores_lattices(wildcards.system):
             keys += ["nbest", "iterations", "min_gain", "select"]
-        return {key: self.config["tuning"][key] for key in keys}
+        settings = {key: self.config["tuning"][key] for key in keys}
+        if self.systems[wildcards.system].get("rescoring", {}).get("optimiser") == "mira":
+            settings |= {"optimiser": "mira", "mira": self.config["tuning"]["mira"]}
+        return settings
 
     # attention networks
 
