@@ -276,10 +276,10 @@ def log_normalisers(
         else:
             sum_exponentials(logits.copy_(product(rows, weight.t(), weight.dtype)), bias, sums)
     output.log_()
-    for row in torch.nonzero(~(output.abs() < SAFE))[:, 0].tolist():
-        one = inner[row : row + 1]
-        logits = affine(bias, one, weight, buffer[:1], weight.dtype) if packed is None else packed(one) + bias
-        output[row] = logits.logsumexp(1)[0]
+    for numbers in torch.nonzero(~(output.abs() < SAFE))[:, 0].split(len(buffer)):
+        rows, logits = inner[numbers], buffer[: len(numbers)]
+        logits = affine(bias, rows, weight, logits, weight.dtype) if packed is None else packed(rows).add_(bias)
+        output[numbers] = logits.logsumexp(1)
     return output
 
 
