@@ -206,6 +206,6 @@ def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: s
 
 def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     made = systems_of(tiny, {}, {})
-    expected = {"drop_features": [], "candidates": "auto", "beam": 1}
+    expected = {"drop_features": [], "candidates": "auto", "beam": 1, "optimiser": "mert"}
     assert made.config["systems"]["baseline"]["rescoring"] == expected
     assert section_settings(SIZES, {}).as_dict() == made.sentence_vocabularies["default"]

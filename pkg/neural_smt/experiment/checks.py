@@ -167,6 +167,12 @@ def _check_rescored(experiment: Systems, name: str) -> None:
             f"systems.{name}.rescore: its attention networks differ in vocabulary or target_words, but one list of "
             "target words is made for each sentence; give them the same"
         )
+    inputs = dict.fromkeys(attention, {"side": "source"}) | experiment.joint_inputs
+    if len({inputs[network]["side"] for network in networks if network in inputs}) > 1:
+        raise UserError(
+            f"systems.{name}.rescore: one of its networks reads the references and another one the source sentences; "
+            "rescore with networks that read the same"
+        )
     if rescored and not experiment.rescores_lattices(name) and system["rescoring"]["drop_features"]:
         raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if rescored and ("base" not in system or system["features"]):
