@@ -167,7 +167,7 @@ def _check_rescored(experiment: Systems, name: str) -> None:
             f"systems.{name}.rescore: its attention networks differ in vocabulary or target_words, but one list of "
             "target words is made for each sentence; give them the same"
         )
-    inputs = dict.fromkeys(attention, {"side": "source"}) | experiment.joint_inputs
+    inputs = {network: {"side": "source"} for network in attention} | experiment.joint_inputs
     if len({inputs[network]["side"] for network in networks if network in inputs}) > 1:
         raise UserError(
             f"systems.{name}.rescore: one of its networks reads the references and another one the source sentences; "
