@@ -62,6 +62,12 @@ def score(folder: Path, direction: str, output: Path, shard: str | None = None, 
     score_phrase_table(**arguments, output=output, statistics=places["json"], state=places["state"], shard=shard)
 
 
+def work_of(column: Path) -> dict[str, Any]:
+    """What is told of a column's cost, but for the time it took."""
+    told = read_json(column.with_suffix(".json"))
+    return {key: value for key, value in told.items() if key not in ("seconds", "pairs_per_second")}
+
+
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_a_column_is_aligned_with_the_table(folder: Path, tmp_path: Path, direction: str) -> None:
     """A backward network gives the source given the target."""
@@ -90,35 +96,25 @@ def test_a_run_that_was_killed_goes_on(
     monkeypatch.setattr(steps, "PAIRS", 100)
     whole, again = tmp_path / "whole", tmp_path / "again"
     score(folder, model, whole)
-    compute, scored = PairScorer.score, []
+    compute, scored, limit = PairScorer.score, [], 2
 
-    def killed(scorer: PairScorer, source: Ragged, *rest: Any) -> Any:
-        if len(scored) == 2:
+    def counted(scorer: PairScorer, source: Ragged, *rest: Any) -> Any:
+        if len(scored) == limit:
             raise KeyboardInterrupt
         scored.append(len(source))
         return compute(scorer, source, *rest)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(PairScorer, "score", killed)
+    monkeypatch.setattr(PairScorer, "score", counted)
+    with pytest.raises(KeyboardInterrupt):
         score(folder, "forward", again)
     assert not again.exists()
-    done = sum(scored)
-
-    def counted(scorer: PairScorer, source: Ragged, *rest: Any) -> Any:
-        scored.append(len(source))
-        return compute(scorer, source, *rest)
-
+    done, limit = sum(scored), -1
     scored.clear()
-    monkeypatch.setattr(PairScorer, "score", counted)
     score(folder, model, again)
     pairs = len(PhraseTable.load(folder / "phrase_table"))
     assert sum(scored) == (pairs - done if model == "forward" else pairs)
     assert again.read_bytes() == whole.read_bytes()
-    timed = {"seconds", "pairs_per_second"}
-    reports = [read_json(place.with_suffix(".json")) for place in (whole, again)]
-    assert {key: reports[0][key] for key in reports[0].keys() - timed} == {
-        key: reports[1][key] for key in reports[1].keys() - timed
-    }
+    assert work_of(again) == work_of(whole)
     assert not again.with_suffix(".state").exists()
 
 
@@ -155,9 +151,7 @@ def test_shards_give_the_column_of_the_whole(
     told = [part.with_suffix(".json") for part in parts]
     join_columns(phrase_table=folder / "phrase_table", parts=parts, part_statistics=told, **outputs)
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    timed = {"seconds", "pairs_per_second"}
-    whole, joined = (read_json(tmp_path / f"{name}.json") for name in ("whole", "joined"))
-    assert {key: whole[key] for key in whole.keys() - timed} == {key: joined[key] for key in joined.keys() - timed}
+    assert work_of(tmp_path / "whole") == work_of(tmp_path / "joined")
     monkeypatch.setattr(steps, "PAIRS", 10_000)
     score(folder, direction, tmp_path / "one_block")
     table = PhraseTable.load(folder / "phrase_table")

@@ -190,15 +190,15 @@ class Inputs:
         """How the weights of a system are tuned. Of one that reranks on lists random points are enough, lattices
         iterate.
         """
+        settings, system = self.config["tuning"], wildcards.system
+        if not self.layout.is_rescored(system):
+            return {key: value for key, value in settings.items() if key != "runs"}
         keys = ["restarts", "refinements"]
-        if not self.layout.is_rescored(wildcards.system):
-            keys = [key for key in self.config["tuning"] if key != "runs"]
-        elif self.layout.rescores_lattices(wildcards.system):
+        if self.layout.rescores_lattices(system):
             keys += ["nbest", "iterations", "min_gain", "select"]
-        settings = {key: self.config["tuning"][key] for key in keys}
-        if self.systems[wildcards.system].get("rescoring", {}).get("optimiser") == "mira":
-            settings |= {"optimiser": "mira", "mira": self.config["tuning"]["mira"]}
-        return settings
+        if self.systems[system]["rescoring"]["optimiser"] == "mira":
+            settings, keys = settings | {"optimiser": "mira"}, [*keys, "optimiser", "mira"]
+        return {key: settings[key] for key in keys}
 
     # attention networks
 
