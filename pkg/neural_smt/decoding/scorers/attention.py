@@ -32,7 +32,7 @@ FEATURE = "Attention0"
 """log p(target | source) in n-best lists."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class AttentionScoring(TargetNetwork):
     """An attention network that scores n-best lists and lattices.
 

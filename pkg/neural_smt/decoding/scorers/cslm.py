@@ -90,7 +90,7 @@ class CslmFeature(NgramFeature):
         return self.score.statistics() | ({"exact": self.exact.statistics()} if self.exact else {})
 
 
-@dataclass(frozen=True)
+@dataclass
 class CslmScoring(TargetNetwork):
     """A CSLM that scores n-best lists and lattices; words beyond the vocabulary are scored as copied words are in the
     search.

@@ -14,7 +14,7 @@ states of a recurrent model its feature keeps itself, by the number of the hypot
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -54,8 +54,8 @@ class TargetText:
 
 
 class TargetNetwork(ABC):
-    """A trained network that scores target words. feature: the name of its score; aligned: whether it reads the source
-    words that a target word is aligned to.
+    """A trained network that scores target words. feature: the name of its score, which ``load_network`` gives it;
+    aligned: whether it reads the source words that a target word is aligned to.
     """
 
     feature: str
@@ -81,8 +81,9 @@ def load_network(system: System, **reading: Any) -> TargetNetwork:
     are from; ``candidates``, their target vocabularies for an attention network. Raises ``UserError`` where what the
     network needs is missing or does not fit.
     """
-    network, number = loader(system, "load_scorer")(system, **reading), system["network"].get("number", 0)
-    return replace(network, feature=column_name(system.of_network("kind"), number))
+    network: TargetNetwork = loader(system, "load_scorer")(system, **reading)
+    network.feature = column_name(system.of_network("kind"), system["network"].get("number", 0))
+    return network
 
 
 class TextScorer(ABC):

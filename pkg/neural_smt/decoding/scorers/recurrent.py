@@ -39,7 +39,7 @@ FEATURE = column_name("recurrent")
 """ln p of the translation, its end included."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class RecurrentScoring(TargetNetwork):
     """A trained recurrent model with the representation of the source that it reads, if it reads one."""
 
