@@ -16,7 +16,7 @@ from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, read_object
-from neural_smt.training.checkpoint import read_snapshots
+from neural_smt.training.snapshots import read_snapshots
 from neural_smt.workflow.invoke import find_step
 
 CALLS = yaml.safe_load(Path(__file__).with_name("bad_calls.yaml").read_text(encoding="utf-8"))

@@ -20,14 +20,14 @@ from training_runs import Inputs, arguments, sentences, write_ngrams, write_pair
 from neural_smt.decoding.attention.search import beam_search
 from neural_smt.decoding.scorers.attention import AttentionPredictions, AttentionStates, AttentionTextScorer
 from neural_smt.io.arrays import read_meta
+from neural_smt.io.checkpoint import NAME as CHECKPOINT
+from neural_smt.io.checkpoint import save_checkpoint
 from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks import recurrence
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.normalisers import Normalisers
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.training.checkpoint import NAME as CHECKPOINT
-from neural_smt.training.checkpoint import save_checkpoint
 from neural_smt.training.loop import Trainer
 from neural_smt.training.steps import train_network
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from attention_world import save_dictionary
 from fuzzer import FORGED, Reader
 from moses_folder import write_model
@@ -27,12 +26,12 @@ from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import pack_system
+from neural_smt.io.checkpoint import NAME, Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.folder import Trained
 from neural_smt.phrases.compact import CompactTable
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
-from neural_smt.training.checkpoint import NAME, Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.translation.experiment import Experiment, open_system
 from neural_smt.translation.steps import load_text_translator
 from neural_smt.tuning.candidates import Candidates, LatticePool
@@ -152,7 +151,7 @@ def read_checkpoint(folder: Path) -> list[Any]:
     found = load_checkpoint(folder, "run")
     if found is None:
         raise UserError(f"{NAME}: starting afresh")
-    return [found.progress, {name: tensor.numpy() for name, tensor in found.tensors.items()}]
+    return [found.progress, found.arrays]
 
 
 def moses_beside(folder: Path) -> Path:
@@ -209,7 +208,7 @@ def write_column(folder: Path) -> None:
 
 def write_checkpoint(folder: Path) -> None:
     """Of a run."""
-    save_checkpoint(folder, "run", Checkpoint({"a": torch.arange(40.0), "b": torch.zeros(2, 3)}, {"updates": 3}))
+    save_checkpoint(folder, "run", Checkpoint({"a": np.arange(40.0), "b": np.zeros((2, 3))}, {"updates": 3}))
 
 
 ARRAYS = [

@@ -9,11 +9,11 @@ import torch
 from refusals import check_refused
 from training_runs import SETTINGS, Inputs, train, weights
 
+from neural_smt.io.checkpoint import NAME
 from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
-from neural_smt.training.checkpoint import NAME
 from neural_smt.training.encoder_decoder import split_pairs
 from neural_smt.training.loop import BatchOrder
 from neural_smt.training.texts import Pairs, split_sentences

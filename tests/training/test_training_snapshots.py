@@ -12,11 +12,12 @@ from refusals import check_refused
 from safetensors.torch import load_file
 from training_runs import CASES, Inputs, Killed, kill_at, train_killed_at, weights
 
+from neural_smt.io.checkpoint import NAME, load_checkpoint
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained, read_training
-from neural_smt.training.checkpoint import NAME, Snapshots, load_checkpoint, read_snapshots, write_average
+from neural_smt.training.snapshots import Snapshots, read_snapshots, write_average
 from neural_smt.vocabulary import Vocabulary
 
 EPOCH = 5
@@ -100,7 +101,7 @@ def test_a_file_system_without_links_gets_copies(tmp_path: Path, monkeypatch: py
     def refuse(source: str, target: str) -> None:
         raise OSError("not here")
 
-    monkeypatch.setattr("neural_smt.training.checkpoint.os.link", refuse)
+    monkeypatch.setattr("neural_smt.training.snapshots.os.link", refuse)
     snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: write_lines(folder / "model", [str(epoch)]))
     snapshots.keep(1)
     snapshots.publish(tmp_path / "epochs", 1)

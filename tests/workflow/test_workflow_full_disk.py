@@ -12,20 +12,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from checkouts import TINY, link_checkout, refused, run
 from refusals import check_error, check_named, check_sentence
 
 from neural_smt.cli import main
 from neural_smt.errors import sentence
 from neural_smt.io.arrays import ArrayWriter, write_arrays
+from neural_smt.io.checkpoint import NAME, Checkpoint, save_checkpoint
 from neural_smt.io.files import atomic, write_json, write_lines
 from neural_smt.io.plots import drawing
 from neural_smt.io.streams import write_pairs
 from neural_smt.io.tables import write_rows
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.phrases.table import save_column
-from neural_smt.training.checkpoint import NAME, Checkpoint, save_checkpoint
 
 LEFT = 8192
 """Bytes that are free: two pages, less than what is written."""
@@ -92,7 +91,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "arrays": lambda path: write_arrays(path, {"first": np.zeros(10), "second": np.arange(90_000)}),
     "grown": grow,
     "column.safetensors": lambda path: save_column(path, np.zeros(90_000), SimpleNamespace(digest="0")),  # type: ignore[arg-type]
-    NAME: lambda path: save_checkpoint(path.parent, "run", Checkpoint({"a": torch.zeros(90_000)}, {})),
+    NAME: lambda path: save_checkpoint(path.parent, "run", Checkpoint({"a": np.zeros(90_000)}, {})),
     "plot.png": draw,
 }
 """The ways in which steps write: name of the output -> what writes it."""

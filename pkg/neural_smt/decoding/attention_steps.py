@@ -99,7 +99,7 @@ def measure_epochs(
     from neural_smt.networks.attention.network import AttentionNetwork
     from neural_smt.networks.device import select_device
     from neural_smt.networks.folder import Trained, read_training
-    from neural_smt.training.checkpoint import read_snapshots
+    from neural_smt.training.snapshots import read_snapshots
 
     chosen = section_settings("decoding.attention", settings).replace(replace_unknown=False)
     place = select_device(device)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
+from neural_smt.io.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.io.files import digest_file, read_lines, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.temporaries import remove_folder
@@ -31,7 +31,6 @@ from neural_smt.rescoring.proposed_table import propose_table
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 
 PAIRS = 1 << 20
 """Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""
@@ -108,11 +107,11 @@ class BlockScorer:
             began = time.perf_counter()
             scores, work = self.scorer.score(read, predicted, self.batch, progress)
             cost = {"work": work, "seconds": time.perf_counter() - began}
-            kept = Checkpoint({"scores": torch.from_numpy(scores)}, cost)
+            kept = Checkpoint({"scores": scores}, cost)
             save_checkpoint(place, run, kept)
         else:
             progress(len(read))
-        return kept.tensors["scores"].numpy(), WorkDone(*kept.progress["work"]), kept.progress["seconds"]
+        return kept.arrays["scores"], WorkDone(*kept.progress["work"]), kept.progress["seconds"]
 
 
 def score_phrase_table(

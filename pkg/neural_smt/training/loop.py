@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import Staged, precision_context, repeatable, uploaded
-from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.training.graphs import Graphs
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
@@ -408,7 +408,7 @@ class Trainer:
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
-        fetched = {name: tensor.cpu() for name, tensor in tensors.items()}
+        fetched = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
         arguments = self.state, self.fingerprint, Checkpoint(fetched, asdict(self.progress))
         if self._threads is None:
             save_checkpoint(*arguments)
@@ -420,9 +420,9 @@ class Trainer:
         checkpoint = load_checkpoint(self.state, self.fingerprint)
         if checkpoint is not None and checkpoint.progress["updates"] <= self.settings.updates:
             groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "optimiser": {}}
-            for key, tensor in checkpoint.tensors.items():
+            for key, values in checkpoint.arrays.items():
                 group, _, name = key.partition("/")
-                groups[group][name] = tensor.to(self.device)
+                groups[group][name] = torch.from_numpy(values).to(self.device)
             self.progress = Progress(**checkpoint.progress)
             self.progress.records = [Record(*record) for record in self.progress.records]
             self.network.load_state_dict(groups["weights"])

@@ -14,11 +14,11 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.training.checkpoint import Snapshots
 from neural_smt.training.launch import in_processes
 from neural_smt.training.learning_curve import plot_curve, write_curve
 from neural_smt.training.loop import Trainer, held_out_perplexity
 from neural_smt.training.processes import Processes
+from neural_smt.training.snapshots import Snapshots
 from neural_smt.workflow.invoke import invoke, parameters
 
 log = logging.getLogger(__name__)

@@ -1,68 +1,18 @@
-"""What a training run leaves while it goes on: checkpoints, and the models of its epochs with their mean."""
+"""The models of a training run's epochs, kept while it goes on, and their mean."""
 
-import json
-import logging
 import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from neural_smt.errors import UserError
-from neural_smt.io.arrays import read_arrays, read_meta, write_arrays
-from neural_smt.io.files import atomic, digest_parts
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.arrays import write_arrays
+from neural_smt.io.files import atomic
 from neural_smt.io.temporaries import remove_folder
 from neural_smt.networks.folder import WEIGHTS, open_weights
-
-log = logging.getLogger(__name__)
-
-NAME = "checkpoint.safetensors"
-
-FORMAT = 2
-"""Of what a checkpoint holds: with another number older ones are of another run."""
-
-
-class Checkpoint(NamedTuple):
-    """tensors: weights and optimiser state by name; progress: counters and history, as JSON values."""
-
-    tensors: dict[str, Tensor]
-    progress: dict[str, Any]
-
-
-def fingerprint(values: Any, *data: np.ndarray | Ragged) -> str:
-    """SHA-256 (hex) of everything that a run's result depends on: JSON values, arrays and lists."""
-    arrays = [array for part in data for array in (part.arrays if isinstance(part, Ragged) else (part,))]
-    described = [item for array in arrays for item in (f"{array.dtype} {array.shape}", array)]
-    return digest_parts([json.dumps([FORMAT, values], sort_keys=True), *described])
-
-
-def save_checkpoint(folder: Path, run: str, checkpoint: Checkpoint) -> None:
-    """Write the checkpoint of the run with fingerprint ``run`` into ``folder``; its tensors are on the CPU."""
-    arrays = {name: tensor.numpy() for name, tensor in checkpoint.tensors.items()}
-    write_arrays(Path(folder) / NAME, arrays, {"run": run, "progress": checkpoint.progress})
-
-
-def load_checkpoint(folder: Path, run: str) -> Checkpoint | None:
-    """The checkpoint in ``folder``, or None when there is none, or it is of another run, or it cannot be read."""
-    path = Path(folder) / NAME
-    if not path.exists():
-        return None
-    try:
-        meta = read_meta(path)
-        if meta["run"] != run:
-            log.info("%s is of a run with other data or settings: starting afresh", path)
-            return None
-        arrays = read_arrays(path, mapped=False)
-        return Checkpoint({name: torch.from_numpy(values) for name, values in arrays.items()}, meta["progress"])
-    except UserError as error:
-        log.warning("%s: starting afresh", error)
-        return None
-
 
 EPOCHS = "epochs"
 
