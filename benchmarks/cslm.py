@@ -19,6 +19,7 @@ from unittest.mock import patch
 import torch
 from lib import REPETITIONS, RESULTS, SHARED
 from lib.multi30k import FOLDER, available, model, sentences
+from lib.trainers import trained_model
 
 from neural_smt.decoding import batches
 from neural_smt.decoding.features import Weights
@@ -36,7 +37,6 @@ from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.normalisers import FREQUENT
 from neural_smt.shortlist import most_frequent
-from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import Vocabulary
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
@@ -48,29 +48,11 @@ EXACT_SENTENCES = 100
 
 
 def trained_folder() -> Path:
-    """A CSLM of the target side; trained when it is not there yet."""
-    folder = FOLDER / "cslm"
-    if not (folder / "model").is_dir():
-        print("training the CSLM (once) ...", flush=True)
-        vocabulary = Vocabulary.load(FOLDER / "vocabulary.fr.tsv")
-        most_frequent(vocabulary, 15_000).save(folder / "shortlist.tsv")
-        train_network(
-            kind="cslm",
-            inputs={
-                "texts": [FOLDER / "train.fr"],
-                "vocabulary": FOLDER / "vocabulary.fr.tsv",
-                "shortlist": folder / "shortlist.tsv",
-            },
-            settings=SIZES | {"updates": UPDATES, "validate_every": UPDATES},
-            device="cpu",
-            seed=1,
-            output=folder / "model",
-            curve=folder / "curve.csv",
-            plot=folder / "curve.png",
-            held_out=folder / "perplexity.json",
-            state=folder / "state",
-        )
-    return folder / "model"
+    """A CSLM of the target side."""
+    vocabulary, shortlist = FOLDER / "vocabulary.fr.tsv", FOLDER / "shortlist.tsv"
+    most_frequent(Vocabulary.load(vocabulary), 15_000).save(shortlist)
+    inputs = {"texts": [FOLDER / "train.fr"], "vocabulary": vocabulary, "shortlist": shortlist}
+    return trained_model("cslm", inputs, SIZES | {"updates": UPDATES, "validate_every": UPDATES})
 
 
 def bare_products(folder: Path, search: str, rows: int = 2048) -> float:

@@ -24,6 +24,7 @@ import torch  # isort: skip
 import numpy as np
 from lib import REPETITIONS, RESULTS, SHARED
 from lib.multi30k import FOLDER, available, model, sentences
+from lib.trainers import trained_model
 from threadpoolctl import threadpool_limits
 
 from neural_smt.bleu import bleu, corpus_statistics
@@ -40,7 +41,6 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.training.steps import train_network
 from neural_smt.tuning.loop import run, select
 from neural_smt.tuning.reranking_steps import LatticeReranking
 
@@ -60,26 +60,6 @@ TEST = "test_2016_flickr"
 PAPER = {"100-best": 0.470, "1000-best": 3.920, "k = 1": 0.093, "k = 10": 0.599, "k = 100": 4.531}
 PAPER_SEARCH = 0.173
 """Seconds per sentence in Table 1."""
-
-
-def trained_folder(epochs: int) -> Path:
-    """A recurrent language model of the target side; trained when it is not there yet."""
-    folder = FOLDER / "recurrent"
-    if not (folder / "model").is_dir():
-        print("training the recurrent model (once) ...", flush=True)
-        train_network(
-            kind="recurrent",
-            inputs={"texts": [FOLDER / "train.fr"]},
-            settings={"epochs": epochs},
-            device="cpu",
-            seed=1,
-            output=folder / "model",
-            curve=folder / "curve.csv",
-            plot=folder / "curve.png",
-            held_out=folder / "perplexity.json",
-            state=folder / "state",
-        )
-    return folder / "model"
 
 
 def moses_weights() -> Weights:
@@ -214,7 +194,7 @@ def main() -> None:
 
 def compare(epochs: int, count: int) -> None:
     """Print the table and write the results; count: sentences of the test set."""
-    loaded, folder = model(), trained_folder(epochs)
+    loaded, folder = model(), trained_model("recurrent", {"texts": [FOLDER / "train.fr"]}, {"epochs": epochs})
     tuned = moses_weights()
     decoder = Decoder(loaded, SEARCH, tuned)
     development, text = sentences("val", "en"), sentences(TEST, "en")[:count]

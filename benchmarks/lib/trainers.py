@@ -2,9 +2,11 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from lib.multi30k import FOLDER
 from lib.pairs import random_pairs
 from lib.products import Bare, Recorder, in_turn
 from neural_smt.experiment.settings import Settings
@@ -21,6 +23,7 @@ from neural_smt.training.loop import BatchOrder, Optimiser, Task, Trainer
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.recurrent import BUFFER, JointText, RecurrentTask
 from neural_smt.training.sampled_words import WordSampler
+from neural_smt.training.steps import train_network
 from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -55,6 +58,26 @@ def random_sentence_pairs(
     own = [np.unique([*line, *random.integers(COMMON, target_words, FURTHER)]) for line in target]
     sets = Ragged.from_lists([ids[ids >= COMMON] for ids in own])
     return SentencePairs(source, target, CandidateSets(sets, np.arange(COMMON, dtype=np.int32), target_words))
+
+
+def trained_model(kind: str, inputs: dict[str, Any], settings: dict[str, Any]) -> Path:
+    """The folder of a network of the captions, trained when it is not there yet."""
+    folder = FOLDER / kind
+    if not (folder / "model").is_dir():
+        print(f"training a network of the kind {kind} (once) ...", flush=True)
+        train_network(
+            kind=kind,
+            inputs=inputs,
+            settings=settings,
+            device="cpu",
+            seed=1,
+            output=folder / "model",
+            curve=folder / "curve.csv",
+            plot=folder / "curve.png",
+            held_out=folder / "perplexity.json",
+            state=folder / "state",
+        )
+    return folder / "model"
 
 
 def _trainer(task: Task, settings: Settings, optimiser: Optimiser) -> Trainer:
