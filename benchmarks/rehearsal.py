@@ -50,8 +50,8 @@ def run(settings: Settings, cores: int) -> None:
     subprocess.run([*command, "--rerun-triggers", "mtime", "--config", *changes], cwd=REPOSITORY, check=True)
 
 
-OF_SETS = ("decoding", "tuning", "evaluation")
-"""Stages whose jobs depend on the sets, which are small here and tell little."""
+SMALL = ("training", "decoding", "tuning", "evaluation")
+"""Stages whose jobs depend on networks and sets, which are small here and tell little."""
 
 
 def fit_memory(sizes: list[Settings]) -> None:
@@ -61,7 +61,7 @@ def fit_memory(sizes: list[Settings]) -> None:
     for settings in sizes:
         config = complete_configuration(snakefile, [REPOSITORY / EXPERIMENT], settings)
         folder = REPOSITORY / "results" / config["experiment"]
-        jobs = [job for job in list_jobs(snakefile, config, whole_target(config)) if job.stage not in OF_SETS]
+        jobs = [job for job in list_jobs(snakefile, config, whole_target(config)) if job.stage not in SMALL]
         runs.append(Run(config, jobs, measure_sizes(folder, config), count_iterations(folder), folder))
     found = fit_lines(pd.concat(map(observe, runs)))
     known, memory = Throughputs.load(rates), {rule: {"memory": lines["memory"]} for rule, lines in found.items()}
