@@ -57,22 +57,35 @@ def _room(count: int, capacity: int) -> int:
     return capacity
 
 
+@leaf
+def has_room(buffer: Buffer, candidates: int, coverages: int) -> bool:
+    """Whether so many more candidates and coverages have a place."""
+    first, last = buffer.counts[0], buffer.counts[1]
+    return (
+        last[CANDIDATES] + candidates <= len(buffer.candidates)
+        and last[COVERAGES] + coverages <= len(buffer.coverages)
+        and 2 * (last[GROUPS] - first[GROUPS] + candidates) <= len(buffer.slots)
+        and 2 * (last[COVERAGES] - first[COVERAGES] + coverages) <= len(buffer.coverage_slots)
+    )
+
+
 @kernel
-def reserve(buffer: Buffer, candidates: int) -> Buffer:
-    """A buffer with the same contents that has room for so many more candidates and one more coverage."""
+def reserve(buffer: Buffer, candidates: int, coverages: int) -> Buffer:
+    """A buffer with the same contents that has room for so many more candidates and coverages.
+
+    What returns a buffer counts references to all its arrays, so this is nothing for inner loops.
+    """
+    if has_room(buffer, candidates, coverages):
+        return buffer
     first, last = buffer.counts[0], buffer.counts[1]
     capacity = _room(last[CANDIDATES] + candidates, len(buffer.candidates))
-    coverages = _room(last[COVERAGES] + 1, len(buffer.coverages))
     slots = _room(2 * (last[GROUPS] - first[GROUPS] + candidates), len(buffer.slots))
-    coverage_slots = _room(2 * (last[COVERAGES] - first[COVERAGES] + 1), len(buffer.coverage_slots))
-    same_rows = capacity == len(buffer.candidates) and coverages == len(buffer.coverages)
-    if same_rows and slots == len(buffer.slots) and coverage_slots == len(buffer.coverage_slots):
-        return buffer
+    coverage_slots = _room(2 * (last[COVERAGES] - first[COVERAGES] + coverages), len(buffer.coverage_slots))
     larger = Buffer(
         enlarged(buffer.candidates, capacity),
         enlarged(buffer.groups, capacity),
         enlarged(buffer.states, capacity),
-        enlarged(buffer.coverages, coverages),
+        enlarged(buffer.coverages, _room(last[COVERAGES] + coverages, len(buffer.coverages))),
         np.empty(slots, np.int32),
         np.empty(coverage_slots, np.int32),
         buffer.counts,

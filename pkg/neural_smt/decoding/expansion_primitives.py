@@ -15,6 +15,7 @@ from neural_smt.decoding.buffer_primitives import (
     Buffer,
     add,
     find_coverage,
+    has_room,
     index_groups,
     keep_best,
     keeps_arcs,
@@ -116,27 +117,30 @@ def fill_stack(
 @kernel
 def _find_spans(sentence: int, size: int, task: Task, stacks: Stacks) -> np.ndarray:
     """Every ``SPAN`` that extends a coverage of a smaller stack to ``size`` words, by length, coverage and start."""
-    sentences, coverages, ranges = task.sentences, stacks.coverages, stacks.ranges
-    words = sentences.lengths[sentence]
-    limit = task.search.limit
-    longest = min(size, sentences.spans.shape[1])
-    most = 0
+    longest, coverages = min(size, task.sentences.spans.shape[1]), 0
     for length in range(1, longest + 1):
-        most += (limit + 1) * (ranges[sentence, size - length, 1] - ranges[sentence, size - length, 0])
-    spans = np.empty(most, SPAN)
-    count = 0
+        coverages += stacks.ranges[sentence, size - length, 1] - stacks.ranges[sentence, size - length, 0]
+    spans = np.empty(coverages * (task.search.limit + 1), SPAN)
+    return spans[: _write_spans(sentence, size, longest, task, stacks, spans)]
+
+
+@leaf
+def _write_spans(sentence: int, size: int, longest: int, task: Task, stacks: Stacks, spans: np.ndarray) -> int:
+    """Write the spans (``_find_spans``) of up to ``longest`` words; returns how many there are."""
+    sentences, limit, count = task.sentences, task.search.limit, 0
+    words, first = sentences.lengths[sentence], sentences.first[sentence]
     for length in range(1, longest + 1):
-        for source in range(ranges[sentence, size - length, 0], ranges[sentence, size - length, 1]):
-            gap, window = np.int64(coverages[source].gap), coverages[source].window
+        for source in range(stacks.ranges[sentence, size - length, 0], stacks.ranges[sentence, size - length, 1]):
+            gap, window = np.int64(stacks.coverages[source].gap), stacks.coverages[source].window
             for start in range(gap, min(max(gap, gap + limit - length), words - length) + 1):
-                phrase = sentences.spans[sentences.first[sentence] + start, length - 1]
+                phrase = sentences.spans[first + start, length - 1]
                 if phrase >= 0 and fits(gap, window, start, start + length, limit):
                     spans[count].source = source
                     spans[count].start = start
                     spans[count].stop = start + length
                     spans[count].phrase = phrase
                     count += 1
-    return spans[:count]
+    return count
 
 
 @leaf
@@ -167,21 +171,47 @@ def _step(parent: int, span: np.void, task: Task, stacks: Stacks) -> tuple[int, 
 @kernel
 def _expand(sentence: int, final: bool, spans: np.ndarray, task: Task, stacks: Stacks, buffer: Buffer) -> Buffer:
     """Extend the hypotheses of the smaller stacks by every option of the spans; final: to complete ones."""
-    offsets, most = task.options.offsets, int(task.search.stack_size * task.search.margin)
+    most, number, parent = int(task.search.stack_size * task.search.margin), 0, -1
     next_states = np.empty(len(task.models), dtype=np.int32)
-    for span in spans:
-        source = stacks.coverages[span.source]
-        parent, last = np.int64(source.first), np.int64(source.last)
-        choices = offsets[span.phrase + 1] - offsets[span.phrase]
+    while number < len(spans):
+        number, parent, needed = _extend_by(
+            number, parent, most, sentence, final, spans, task, stacks, buffer, next_states
+        )
+        if overfull(buffer, most):
+            keep_best(buffer, most)
+            index_groups(buffer)
+        elif needed > 0:
+            buffer = reserve(buffer, needed, 1)
+    return buffer
+
+
+@leaf
+def _extend_by(
+    number: int, parent: int, most: int, sentence: int, final: bool, spans: np.ndarray, task: Task, stacks: Stacks,
+    buffer: Buffer, next_states: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Extend hypotheses by the options of one span after the other, from a hypothesis (-1: the first one) of the span
+    ``number`` on, while the buffer has room and at most twice ``most`` groups.
+
+    Returns where to go on, and how many candidates need room for that.
+    """
+    offsets = task.options.offsets
+    while number < len(spans):
+        span = spans[number]
+        source, choices = stacks.coverages[span.source], offsets[span.phrase + 1] - offsets[span.phrase]
+        last = np.int64(source.last)
+        parent = np.int64(source.first) if parent < 0 else parent
         while parent < last:
             until = min(last, parent + max(1, PART // choices))
-            buffer = reserve(buffer, (until - parent) * choices)
+            needed = (until - parent) * choices
+            if not has_room(buffer, needed, 1):
+                return number, parent, needed
             coverage = _new_coverage(sentence, span, task, stacks, buffer)
             parent = _extend(parent, until, span, coverage, final, task, stacks, buffer, next_states)
             if overfull(buffer, most):
-                keep_best(buffer, most)
-                index_groups(buffer)
-    return buffer
+                return number, parent, 0
+        number, parent = number + 1, -1
+    return number, parent, 0
 
 
 @leaf
@@ -221,15 +251,36 @@ def _make_cubes(
     sentence: int, spans: np.ndarray, pop_limit: int, task: Task, stacks: Stacks, buffer: Buffer
 ) -> tuple[Buffer, Cubes]:
     """One cube for every span, and room for the cells that ``pop_limit`` allows."""
+    buffer = reserve(buffer, pop_limit, len(spans))
+    cubes, rows = np.empty(len(spans), CUBE), np.empty(_count_rows(spans, stacks), ROW)
+    count, row, columns = _write_cubes(sentence, spans, task, stacks, buffer, cubes, rows)
+    most = count + 2 * pop_limit
+    cells, states = np.empty(most, CELL), np.empty((most, len(task.models)), np.int32)
+    keys, items = np.empty(most, np.float64), np.empty(most, np.int32)
+    seen = np.zeros((row, (columns + 63) >> 6), np.uint64)
+    return buffer, Cubes(cubes[:count], rows, cells, states, keys, items, seen, np.zeros(2, np.int64))
+
+
+@leaf
+def _count_rows(spans: np.ndarray, stacks: Stacks) -> int:
+    """The most rows that the cubes of the spans have."""
     count = 0
-    for span in spans:
-        count += stacks.coverages[span.source].last - stacks.coverages[span.source].first
-    cubes, rows = np.empty(len(spans), CUBE), np.empty(count, ROW)
-    count, row, columns, offsets = 0, 0, 1, task.options.offsets
-    for span in spans:
+    for number in range(len(spans)):
+        source = stacks.coverages[spans[number].source]
+        count += np.int64(source.last) - np.int64(source.first)
+    return count
+
+
+@leaf
+def _write_cubes(
+    sentence: int, spans: np.ndarray, task: Task, stacks: Stacks, buffer: Buffer, cubes: np.ndarray, rows: np.ndarray
+) -> tuple[int, int, int]:
+    """Write the cubes and their rows; returns how many cubes and rows there are, and the most columns of a cube."""
+    count, row, columns, offsets = 0, 0, np.int64(1), task.options.offsets
+    for number in range(len(spans)):
+        span = spans[number]
         first, row = row, _fill_rows(rows, row, span, task, stacks)
         if row > first:
-            buffer = reserve(buffer, pop_limit)
             cube = cubes[count]
             cube.first = first
             cube.last = row
@@ -241,11 +292,7 @@ def _make_cubes(
             cube.rest = buffer.coverages[cube.coverage].rest
             columns = max(columns, np.int64(cube.columns))
             count += 1
-    most = count + 2 * pop_limit
-    cells, states = np.empty(most, CELL), np.empty((most, len(task.models)), np.int32)
-    keys, items = np.empty(most, np.float64), np.empty(most, np.int32)
-    seen = np.zeros((row, (columns + 63) >> 6), np.uint64)
-    return buffer, Cubes(cubes[:count], rows, cells, states, keys, items, seen, np.zeros(2, np.int64))
+    return count, row, columns
 
 
 @leaf
