@@ -165,12 +165,9 @@ def applicable_phrases(table: PhraseTable, piece: Ragged, max_length: int) -> tu
     """
     longest = min(max_length, table.max_length) if max_length else table.max_length
     spans = find_spans(table.lookup, piece.values, piece.offsets, max(longest, 1))
-    number = np.full(len(table.source) + 1, -1, dtype=np.int32)
-    number[spans] = 0
-    number[-1] = -1  # the place of the phrase -1
-    phrases = np.flatnonzero(number == 0)
-    number[phrases] = np.arange(len(phrases))
-    return number[spans], phrases
+    found, numbers = spans >= 0, np.full(spans.shape, -1, dtype=np.int32)
+    phrases, numbers[found] = np.unique(spans[found], return_inverse=True)
+    return numbers, phrases.astype(np.int64)
 
 
 def _first_of_each(lists: Ragged, wanted: np.ndarray, count: int) -> Ragged:
