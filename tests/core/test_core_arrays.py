@@ -11,7 +11,8 @@ from safetensors.numpy import load_file
 
 from neural_smt.io import arrays as module
 from neural_smt.io.arrays import ArrayWriter, read_arrays, read_meta, stamp_of, write_arrays
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.best import FEW, best_of_each, best_of_parts
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.records import FILE, load_record, write_record
 
 SOME = {
@@ -55,6 +56,21 @@ def test_arrays_that_grow_are_those_written_at_once(tmp_path: Path, step: int) -
         writer.meta = META
     assert (tmp_path / "grown").read_bytes() == (tmp_path / "whole").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"grown", "whole"}
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, FEW, FEW + 1])
+def test_the_best_of_lists_are_those_of_sorting_each(most: int) -> None:
+    """With equal values, empty lists, lists shorter and longer than what is asked for, and what lies between lists."""
+    random = np.random.default_rng(most)
+    counts = random.integers(0, 2 * FEW, 50) * random.integers(0, 2, 50)
+    offsets = offsets_of(counts)
+    values = random.integers(0, 20, offsets[-1]) / 4
+    whole = best_of_each(values, offsets, most)
+    ends = offsets[1:] - counts // 3
+    for (places, bounds), last in ((whole, offsets[1:]), (best_of_parts(values, offsets[:-1], ends, most), ends)):
+        for i, (first, end) in enumerate(zip(offsets, last, strict=False)):
+            expected = sorted(range(first, end), key=lambda place: -values[place])
+            assert places[bounds[i] : bounds[i + 1]].tolist() == expected[: most or None]
 
 
 def test_every_flipped_bit_and_every_missing_byte_is_noticed(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ import numpy as np
 
 from neural_smt.alignment.diagonal_primitives import feature, fill_prior, optimised_tension
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Lists, Ragged, best_of_each, blocks, offsets_of
+from neural_smt.io.best import best_of_each
+from neural_smt.io.ragged import Lists, Ragged, blocks, offsets_of
 from neural_smt.jit import kernel, longest
 from neural_smt.shards import in_threads
 

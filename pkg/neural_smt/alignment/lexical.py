@@ -6,8 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
+from neural_smt.io.best import best_of_each
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.io.records import Record
 from neural_smt.jit import kernel
 

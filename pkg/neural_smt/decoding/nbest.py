@@ -18,8 +18,9 @@ from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW
 from neural_smt.errors import UserError
+from neural_smt.io.best import best_of_each
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.io.ragged import Ragged, best_of_each, offsets_of
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.streams import stream_lines
 from neural_smt.jit import kernel
 from neural_smt.shards import Shard

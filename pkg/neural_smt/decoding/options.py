@@ -13,7 +13,8 @@ from neural_smt.decoding.features import REORDERING, FeatureSet, Rules
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.primitives import LOG_10, TAIL, WINDOW, Options
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged, best_of_each, offsets_of
+from neural_smt.io.best import best_of_each
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.networks.distinct import number_rows

@@ -19,18 +19,6 @@ def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     return offsets
 
 
-def best_of_each(values: np.ndarray, offsets: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """The highest values of each of several lists, ``most`` of them (0: all), highest first, equal ones as they stand.
-
-    Returns int64 ``[k]``, where they stand, and the offsets of these lists.
-    """
-    counts = np.diff(offsets)
-    order = np.lexsort((-values, np.repeat(np.arange(len(counts)), counts)))
-    kept = np.minimum(counts, most or len(order))
-    places = np.arange(len(order)) - np.repeat(offsets[:-1], counts)
-    return order[places < np.repeat(kept, counts)], offsets_of(kept)
-
-
 def blocks(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
     """Ranges of lists, one after the other: each of lists with ``most`` numbers in all, or of one longer list.
 

@@ -15,8 +15,9 @@ import numpy as np
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.best import best_of_parts
 from neural_smt.io.files import digest_lines, digest_parts
-from neural_smt.io.ragged import Lists, Ragged, best_of_each, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.io.streams import Text
 from neural_smt.jit import enlarged, kernel, leaf
 from neural_smt.phrases.table import DIRECT, PhraseTable, find_spans
@@ -198,12 +199,8 @@ def top_entries(table: PhraseTable, phrases: np.ndarray, count: int) -> Ragged:
             f"the phrase table has {table.scores.shape[1]} scores, but V^P needs p(e|f), the third; "
             "give a table with Moses' four scores or set vocabulary_selection.phrases to 0"
         )
-    starts = table.entry_offsets[phrases]
-    lengths = table.entry_offsets[phrases + 1] - starts
-    offsets = offsets_of(lengths)
-    rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    order, offsets = best_of_each(table.scores[rows, DIRECT], offsets, count)
-    return Ragged(rows[order], offsets)
+    places = table.entry_offsets[phrases], table.entry_offsets[phrases + 1]
+    return Ragged(*best_of_parts(table.scores[:, DIRECT], *places, count))
 
 
 def phrase_lists(table: PhraseTable, ids: np.ndarray, phrases: np.ndarray, count: int) -> Ragged:

@@ -15,7 +15,8 @@ from neural_smt.decoding.lattices.flat import list_paths
 from neural_smt.decoding.reranking import push_forward_kernels as kernels
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
-from neural_smt.io.ragged import Ragged, best_of_each, blocks, offsets_of
+from neural_smt.io.best import best_of_each
+from neural_smt.io.ragged import Ragged, blocks, offsets_of
 from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries
