@@ -2,11 +2,14 @@
 
 Whole: updates (minibatch, forward, backward, clipping, AdaDelta) on pairs with Zipfian words, drawn anew all the time.
 Products: the matrix products that some of them execute, recorded on the way, of the same shapes, layouts and types, on
-matrices made before; both are timed in turn. Three ways: by the product that PyTorch calls by default, with a softmax
-over all words; by oneDNN's; and the same with a softmax estimated from the words of a batch and 500 others. Tokens are
-target words with end symbols. Writes benchmarks/results/training.json.
+matrices made before; both are timed in turn. Three ways: by PyTorch alone, which is how this began (its default
+product, its operations for each step of gated units and of the optimiser), with a softmax over all words; by what is
+chosen for this processor and our kernels; and the same with a softmax estimated from the words of a batch and 500
+others. Tokens are target words with end symbols. Writes benchmarks/results/training.json.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -21,21 +24,32 @@ from lib.trainers import phrase_trainer, speed_of  # isort: skip
 
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
-from neural_smt.networks import device
+from neural_smt.networks import device, recurrence
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.training import optimisers
 
 BATCH = 128
 
 
 class Way(NamedTuple):
-    """onednn: whether oneDNN multiplies; samples: see ``WordSampler`` (0: all words)."""
+    """ours: whether our kernels and choice of products count; samples: see ``WordSampler`` (0: all words)."""
 
-    onednn: bool
+    ours: bool
     samples: int
 
 
-WAYS = {"default": Way(False, 0), "oneDNN": Way(True, 0), "sampled": Way(True, 500)}
+WAYS = {"PyTorch": Way(False, 0), "all words": Way(True, 0), "sampled": Way(True, 500)}
+
+
+@contextmanager
+def by_pytorch_alone() -> Iterator[None]:
+    """Nothing but PyTorch multiplies and takes steps."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(device, "onednn_chosen", lambda: False))
+        stack.enter_context(patch.object(recurrence, "step_kernels", lambda *_: None))
+        stack.enter_context(patch.object(optimisers, "kernels_for", lambda *_: None))
+        yield
 
 
 def measure(
@@ -48,7 +62,7 @@ def measure(
     settings = network_settings("encoder_decoder", given)
     # buffers of minibatches, each of which holds pairs of all lengths
     updates = settings.buffer * (10 if config.hidden < 500 else 1)
-    with patch.object(device, "onednn_offered", lambda: way.onednn):
+    with nullcontext() if way.ours else by_pytorch_alone():
         speed = speed_of(phrase_trainer(network, settings, updates, way.samples), updates, seconds)
     seconds_per_update = speed.pop("seconds") / updates
     return {"threads": threads, "pairs_per_second": settings.batch / seconds_per_update, **speed}

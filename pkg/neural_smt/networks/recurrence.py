@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from neural_smt.networks import cpu_kernels
 from neural_smt.networks.device import affine, product
 
 
@@ -33,13 +34,20 @@ def kernels_of(tensor: Tensor) -> Any:
     return _kernels() if tensor.is_cuda and tensor.dtype == torch.float32 else None
 
 
+def step_kernels(state: Tensor, terms: Tensor) -> Any:
+    """The kernels of a step of one unit, or of several side by side on a GPU, or None."""
+    if state.device.type == "cpu" and state.dim() == 2 and state.dtype == terms.dtype == torch.float32:
+        return cpu_kernels
+    return kernels_of(state)
+
+
 def open_gates(terms: Tensor, sums: Tensor, state: Tensor, gates: Tensor, products: Tensor) -> None:
     """Write gates = sigmoid(terms + sums), update before reset, ``[n, 2H]``, and products = reset * state, ``[n, H]``.
 
     terms: what the inputs add to the candidate and both gates, ``[n, 3H]``; sums: U h of the gates, ``[n, 2H]``; state:
     h, ``[n, H]``. In this module all arrays of a step may have a first dimension more, of units side by side.
     """
-    if kernels := kernels_of(state):
+    if kernels := step_kernels(state, terms):
         return kernels.open_gates(terms, sums, state, gates, products)
     hidden = state.shape[-1]
     torch.add(terms[..., hidden:], sums, out=gates).sigmoid_()
@@ -56,7 +64,7 @@ def move(
     ``[m, H]``, where those go that there is a next step for, the first ones, and what they are as factors (None: the
     same).
     """
-    if kernels := kernels_of(state):
+    if kernels := step_kernels(state, terms):
         return kernels.move(terms, sums, state, gates, candidates, states, next_state, next_factor)
     hidden, following = state.shape[-1], next_state.shape[-2]
     torch.add(terms[..., :hidden], sums, out=candidates).tanh_()
@@ -81,7 +89,7 @@ def begin_retreat(
     of its first rows, and what is written; sums, others: ``[m, H]`` and ``[l, H]``, what its products add to its first
     rows, or None; kept: the state before, the gates, the candidates; d_terms: ``[n, 3H]``.
     """
-    if kernels := kernels_of(d_states):
+    if kernels := step_kernels(d_states, d_terms):
         return kernels.begin_retreat(d_states, d_old, sums, others, kept, d_terms)
     state, gates, candidates = kept
     rows, hidden = state.shape[-2:]
@@ -106,7 +114,7 @@ def _write(gradient: Any, d_output: Tensor, output: Tensor, d_input: Tensor) -> 
 
 def end_retreat(d_products: Tensor, state: Tensor, gates: Tensor, d_terms: Tensor, d_old: Tensor) -> None:
     """From the gradient of r * h, ``[n, H]``, write that of the reset gate's terms and add to ``d_old``."""
-    if kernels := kernels_of(d_products):
+    if kernels := step_kernels(d_products, d_terms):
         return kernels.end_retreat(d_products, state, gates, d_terms, d_old)
     rows, hidden = state.shape[-2:]
     reset = gates[..., hidden:]

@@ -53,10 +53,7 @@ class GradientDescent:
         squares = self.squares.get(name)
         by_kernel = parameter.device.type == "cpu" and parameter.dtype == torch.float32
         numbers = np.float32(self.rate), np.float32(self.l2)
-        if not gradient.is_sparse and squares is not None and by_kernel:
-            arrays = (tensor.reshape(-1).numpy() for tensor in (parameter, squares, gradient))
-            _step_all(*arrays, *numbers)
-        elif not gradient.is_sparse and squares is not None and (kernels := kernels_for(parameter, gradient)):
+        if not gradient.is_sparse and squares is not None and (kernels := kernels_for(parameter, gradient)):
             whole = name not in self.tables
             kernels.adagrad((parameter, gradient, squares), self.rate, self.l2, EPSILON, whole)
         elif not gradient.is_sparse:
@@ -119,18 +116,6 @@ class HalvingSchedule:
                 return False
         self.optimiser.rate = rate
         return True
-
-
-@kernel(error_model="numpy")
-def _step_all(
-    parameter: np.ndarray, squares: np.ndarray, gradients: np.ndarray, rate: np.float32, l2: np.float32
-) -> None:
-    """A step of AdaGrad in one pass over memory."""
-    for i in range(len(parameter)):
-        gradient = gradients[i]
-        square = squares[i] + gradient * gradient
-        squares[i] = square
-        parameter[i] -= rate * (gradient / (np.sqrt(square) + np.float32(EPSILON)) + l2 * parameter[i])
 
 
 @kernel(error_model="numpy")

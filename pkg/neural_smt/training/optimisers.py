@@ -8,7 +8,7 @@ Adam takes steps without gradient too, along the mean of earlier ones.)
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,12 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.experiment.settings import Settings
+from neural_smt.networks import cpu_kernels
 from neural_smt.networks.recurrence import kernels_of
 
 Tensors = list[Tensor]
-
-TILE = 1 << 17
-"""Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
 
 LARGE = 1 << 21
 """Numbers of a parameter that a GPU updates by a kernel of its own, which reads each once; smaller ones go together."""
@@ -94,7 +92,8 @@ class AveragingOptimiser:
                     self._step_by(kernels, parameter, gradient, *averages)
                 else:
                     dense.append((parameter, gradient, *averages))
-        for parameters, *rest in _together(dense):
+        if dense:
+            parameters, *rest = (list(tensors) for tensors in zip(*dense, strict=True))
             torch._foreach_sub_(parameters, self._step(*rest))
         self.updates += 1
 
@@ -209,26 +208,12 @@ ADAM_EPSILON = 1e-8
 
 
 def kernels_for(parameter: Tensor, gradient: Tensor) -> Any:
-    """The kernels for GPUs, where a step of this parameter is worth one (``LARGE``), or None."""
-    whole = parameter.numel() >= LARGE and parameter.is_contiguous() and gradient.is_contiguous()
-    return kernels_of(parameter) if whole else None
-
-
-def _together(groups: Sequence[tuple[Tensor, ...]]) -> Iterator[list[list[Tensor]]]:
-    """For groups of tensors of one shape, the first ones, the second ones and so on that are worked on together: of all
-    groups on a GPU, which starts a kernel for each operation; views of a few rows of one on a CPU.
-    """
-    if groups and groups[0][0].is_cuda:
-        yield [list(tensors) for tensors in zip(*groups, strict=True)]
-        return
-    for group in groups:
-        for parts in zip(*map(_tiles, group), strict=True):
-            yield [[part] for part in parts]
-
-
-def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Views of a few rows each."""
-    return tensor.split(max(TILE * len(tensor) // max(tensor.numel(), 1), 1)) if tensor.dim() else (tensor,)
+    """The kernels that take a step of this parameter, or None: on a GPU where it is worth one (``LARGE``)."""
+    if not (parameter.is_contiguous() and gradient.is_contiguous()):
+        return None
+    if parameter.device.type == "cpu":
+        return cpu_kernels if parameter.dtype == gradient.dtype == torch.float32 else None
+    return kernels_of(parameter) if parameter.numel() >= LARGE else None
 
 
 @torch.no_grad()
