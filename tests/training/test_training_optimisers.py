@@ -35,32 +35,38 @@ def test_dense_steps_are_those_of_torch(dtype: torch.dtype) -> None:
         torch.testing.assert_close(found, theirs[name], rtol=1e-5, atol=1e-7)
 
 
+NEAR = {torch.float64: {"rtol": 1e-12, "atol": 1e-15}, torch.float32: {"rtol": 1e-5, "atol": 1e-6}}
+"""Of PyTorch's operations, and of kernels."""
+
+
+@pytest.mark.parametrize("dtype", NEAR)
 @pytest.mark.parametrize(("shape", "whole_at"), [((20, 4), 30), ((20, 4), 0), ((20,), None)])
-def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | None) -> None:
+def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | None, dtype: torch.dtype) -> None:
     """Rows that are rarely seen, a dense gradient in between (as after a non-finite norm), at first, or none: then rows
     that are never seen keep their bits, and those of their averages.
     """
     torch.manual_seed(1)
-    sparse = nn.Parameter(torch.randn(shape, dtype=torch.float64))
+    sparse = nn.Parameter(torch.randn(shape, dtype=dtype))
     first = sparse.detach().clone()
     dense = nn.Parameter(first.clone())
     by_rows, whole = AdaDelta({"w": sparse}, **CONSTANTS), AdaDelta({"w": dense}, **CONSTANTS)
     for update in range(60):
-        gradient = torch.zeros(shape, dtype=torch.float64)
-        gradient[torch.randperm(15)[:3]] = torch.randn(3, *shape[1:], dtype=torch.float64)
+        gradient = torch.zeros(shape, dtype=dtype)
+        gradient[torch.randperm(15)[:3]] = torch.randn(3, *shape[1:], dtype=dtype)
         by_rows.step({"w": gradient if update == whole_at else gradient.to_sparse(1).coalesce()})
         whole.step({"w": gradient})
-    torch.testing.assert_close(sparse, dense, rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(sparse, dense, **NEAR[dtype])
     if whole_at is None:
         assert torch.equal(sparse[15:], first[15:])
         assert not by_rows.averages[0]["w"][15:].any()
         assert not by_rows.seen["w"][15:].any()
 
 
-def test_steps_of_adam_are_those_of_torch_for_rows_that_are_seen() -> None:
+@pytest.mark.parametrize("dtype", NEAR)
+def test_steps_of_adam_are_those_of_torch_for_rows_that_are_seen(dtype: torch.dtype) -> None:
     """Dense ones all the time; rows that others are seen in between shrink their averages and take no step."""
     torch.manual_seed(3)
-    first = torch.randn(9, 2, dtype=torch.float64)
+    first = torch.randn(9, 2, dtype=dtype)
     theirs, dense, rows = (nn.Parameter(first.clone()) for _ in range(3))
     reference = torch.optim.Adam([theirs], lr=0.01)
     network = nn.Module()
@@ -68,7 +74,7 @@ def test_steps_of_adam_are_those_of_torch_for_rows_that_are_seen() -> None:
     whole = optimiser_of(network, Settings({"optimiser": "adam", "rate": 0.01, "clip": 1e9}))
     by_rows = Adam({"w": rows}, 1e-8, rate=0.01)
     for update in range(40):
-        theirs.grad = torch.randn(9, 2, dtype=torch.float64)
+        theirs.grad = torch.randn(9, 2, dtype=dtype)
         if update % 3 == 1:
             theirs.grad[4:] = 0
         reference.step()
@@ -76,10 +82,10 @@ def test_steps_of_adam_are_those_of_torch_for_rows_that_are_seen() -> None:
         before = rows.detach().clone()
         by_rows.step({"w": theirs.grad[: 4 if update % 3 == 1 else 9].to_sparse(1).coalesce()})
         assert torch.equal(rows[4:], before[4:]) == (update % 3 == 1)
-    torch.testing.assert_close(dense, theirs, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(rows[:4], theirs[:4], rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(dense, theirs, **NEAR[dtype])
+    torch.testing.assert_close(rows[:4], theirs[:4], **NEAR[dtype])
     for found, expected in zip(by_rows.averages, whole.averages, strict=True):
-        torch.testing.assert_close(found["w"], expected["w"], rtol=1e-12, atol=1e-15)
+        torch.testing.assert_close(found["w"], expected["w"], **NEAR[dtype])
 
 
 def test_state_can_be_saved_and_loaded() -> None:

@@ -57,8 +57,8 @@ class AveragingOptimiser:
         """What to subtract for each gradient; the averages are updated in place."""
         raise NotImplementedError
 
-    def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
-        """Take the step of one parameter; arrays: it, its gradient and its averages."""
+    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], **rows: Any) -> None:
+        """Take the step of one parameter; arrays: it, its gradient and its averages; rows: of a sparse gradient."""
         raise NotImplementedError
 
     def update(self) -> float:
@@ -75,13 +75,18 @@ class AveragingOptimiser:
             parameter = self.parameters[name].data
             averages = [group[name] for group in self.averages]
             if gradient.is_sparse:
-                rows = gradient.indices()[0]
+                rows, values = gradient.indices()[0], gradient.values()
+                self._begin_counting(name, rows.device)
+                if kernels_for(parameter, values) is cpu_kernels:
+                    touched = cpu_kernels.Rows(rows, self.seen[name], self.updates)
+                    self._step_by(cpu_kernels, (parameter, values, *averages), rows=touched)
+                    continue
                 self._catch_up(name, rows)
                 caught_up = [average[rows] for average in averages]
-                (step,) = self._step([gradient.values()], *([average] for average in caught_up))
+                (step,) = self._step([values], *([average] for average in caught_up))
                 parameter.index_add_(0, rows, step, alpha=-1)
-                for average, values in zip(averages, caught_up, strict=True):
-                    average[rows] = values
+                for average, kept in zip(averages, caught_up, strict=True):
+                    average[rows] = kept
             else:
                 if name in self.seen:
                     self._catch_up(name, torch.arange(len(parameter), device=parameter.device))
@@ -89,7 +94,7 @@ class AveragingOptimiser:
                     (step,) = self._step([gradient], *([average] for average in averages))
                     parameter.sub_(step * _rows_with_gradient(gradient))
                 elif kernels := kernels_for(parameter, gradient):
-                    self._step_by(kernels, parameter, gradient, *averages)
+                    self._step_by(kernels, (parameter, gradient, *averages))
                 else:
                     dense.append((parameter, gradient, *averages))
         if dense:
@@ -97,12 +102,14 @@ class AveragingOptimiser:
             torch._foreach_sub_(parameters, self._step(*rest))
         self.updates += 1
 
+    def _begin_counting(self, name: str, device: torch.device) -> None:
+        """Make room for what rows have seen: until now gradients were dense, or there were none."""
+        if name not in self.seen:
+            count = len(self.parameters[name])
+            self.seen[name] = torch.full((count,), self.updates, dtype=torch.int64, device=device)
+
     def _catch_up(self, name: str, rows: Tensor) -> None:
         """Shrink the averages of ``rows`` of a parameter for the updates they missed."""
-        if name not in self.seen:
-            # until now gradients were dense, or there were none
-            count = len(self.parameters[name])
-            self.seen[name] = torch.full((count,), self.updates, dtype=torch.int64, device=rows.device)
         seen = self.seen[name]
         for group, decay in zip(self.averages, self.decays(), strict=True):
             shrink = decay ** (self.updates - seen[rows]).to(group[name].dtype)
@@ -149,8 +156,8 @@ class AdaDelta(AveragingOptimiser):
         torch._foreach_addcmul_(squared_steps, steps, steps, value=1 - self.rho)
         return steps
 
-    def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
-        kernels.adadelta(arrays, self.rho, self.epsilon)
+    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], **rows: Any) -> None:
+        kernels.adadelta(arrays, self.rho, self.epsilon, **rows)
 
 
 BETAS = 0.9, 0.999
@@ -185,9 +192,9 @@ class Adam(AveragingOptimiser):
         torch._foreach_div_(steps, deviations)
         return steps
 
-    def _step_by(self, kernels: Any, *arrays: Tensor) -> None:
+    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], **rows: Any) -> None:
         first, second = self._corrections()
-        kernels.adam(arrays, BETAS, self.rate / first, second, self.epsilon)
+        kernels.adam(arrays, BETAS, self.rate / first, second, self.epsilon, **rows)
 
     def _corrections(self) -> tuple[float, ...]:
         """1 - b^t of the next update."""

@@ -19,7 +19,7 @@ from neural_smt.networks.device import MULTIPLE
 from neural_smt.networks.packing import close
 from neural_smt.networks.softmax import Sample
 
-EXACT = 8
+EXACT = 16
 """One in so many updates is predicted from all words."""
 
 
