@@ -11,10 +11,10 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, digest_parts, release
-from neural_smt.io.lookup_primitives import add_distinct_lists, empty_slots
+from neural_smt.io.lookup_primitives import add_distinct_lists, empty_slots, hash_words
 from neural_smt.io.ragged import PIECE, Ragged, blocks, offsets_of
 from neural_smt.io.records import FILE, arrays_of, record_of
-from neural_smt.jit import kernel
+from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.vocabulary import Vocabularies, Vocabulary
 
@@ -255,6 +255,23 @@ class _Indexed(Entries):
         return super().fault()
 
 
+@leaf
+def _read_ahead(
+    index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: int, last: int, longest: int
+) -> int:
+    """Read what the spans of a sentence will most likely be compared with. Of a large table this waits for memory, for
+    several spans at a time, as nothing depends on what is found; comparing one after the other does not.
+    """
+    slots, values, offsets = index
+    total = 0
+    for start in range(first, last):
+        for end in range(start + 1, min(start + longest, last) + 1):
+            phrase = slots[hash_words(words, start, end) & np.uint64(len(slots) - 1)]
+            if phrase >= 0:
+                total += values[offsets[phrase]]
+    return total
+
+
 @kernel
 def find_spans(
     index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, longest: int
@@ -264,8 +281,9 @@ def find_spans(
     index: ``PhraseTable.lookup``; words: int32 ``[tokens]``, ids of the source vocabulary, -1 for words outside it;
     first: int64 ``[sentences + 1]``, where each sentence's tokens start.
     """
-    spans = np.full((len(words), longest), -1, dtype=np.int32)
+    spans, read = np.full((len(words), longest), -1, dtype=np.int32), np.zeros(1, dtype=np.int64)
     for sentence in range(len(first) - 1):
+        read[0] += _read_ahead(index, words, first[sentence], first[sentence + 1], longest)
         for start in range(first[sentence], first[sentence + 1]):
             for end in range(start + 1, min(start + longest, first[sentence + 1]) + 1):  # in the sentence
                 spans[start, end - start - 1] = find_phrase(index, words, start, end)

@@ -209,10 +209,28 @@ def phrase_lists(table: PhraseTable, ids: np.ndarray, phrases: np.ndarray, count
     ids: as for ``word_lists``; phrases: int64, numbers of source phrases. Returns int32 network ids. The paper speaks
     of the top 10 candidates of each phrase: these are target phrases here, as in a phrase table.
     """
-    entries = top_entries(table, phrases, count)
-    targets = table.target.take(entries.values)
-    words = Ragged(ids[targets.values], targets.offsets[entries.offsets])
-    return _first_of_each(words, words.values != UNK, len(words.values))
+    return Ragged(*_known_words(top_entries(table, phrases, count).arrays, table.target.arrays, ids))
+
+
+@kernel
+def _known_words(entries: Lists, targets: Lists, ids: np.ndarray) -> Lists:
+    """The words of the target phrases of each list of ``entries`` that have a network id (int32) other than UNK."""
+    rows, offsets = entries
+    words, bounds = targets
+    size = 0
+    for row in rows:
+        size += bounds[row + 1] - bounds[row]
+    values, ends = np.empty(size, dtype=np.int32), np.zeros(len(offsets), dtype=np.int64)
+    end = 0
+    for number in range(len(offsets) - 1):
+        for row in rows[offsets[number] : offsets[number + 1]]:
+            for place in range(bounds[row], bounds[row + 1]):
+                word = ids[words[place]]
+                if word != UNK:
+                    values[end] = word
+                    end += 1
+        ends[number + 1] = end
+    return values[:end], ends
 
 
 @leaf
