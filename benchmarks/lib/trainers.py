@@ -13,6 +13,7 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.cslm import CslmNetwork
+from neural_smt.networks.device import repeatable
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
 from neural_smt.training.attention import AttentionTask, SentencePairs
@@ -132,8 +133,9 @@ def speed_of(trainer: Trainer, updates: int, seconds: float) -> dict[str, float]
     """
 
     def work() -> None:
-        for _ in range(updates):
-            trainer.update()
+        with repeatable(trainer.device):
+            for _ in range(updates):
+                trainer.update()
 
     work()
     words = predicted_words(trainer, updates)

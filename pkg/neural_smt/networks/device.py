@@ -1,8 +1,9 @@
 """Where and how networks compute: devices, precision, packed weights.
 
 Matrix products: by default PyTorch calls MKL for float32 products on a CPU. On processors that are not Intel's it takes
-twice as long as oneDNN, which is called there; weights that stay as they are are packed for it once. On Intel's MKL is
-the faster one, above all where every batch has sides of its own, for each of which oneDNN compiles a product.
+twice as long as oneDNN. On Intel's it is the faster one where every batch has sides of its own, for each of which oneDNN
+compiles a product; but what it makes of a row depends on the rows beside it. So networks are trained by MKL there
+(``repeatable``), and everything else is multiplied by oneDNN, weights that stay as they are packed for it once.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -59,7 +61,7 @@ def precision_context(device: torch.device, precision: str) -> AbstractContextMa
 
 @contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """What is trained is the same in every run, on CPUs with any number of threads that stays the same.
+    """What is trained here is the same in every run, on CPUs with any number of threads that stays the same.
 
     Threads would otherwise add up the gradients of rows that were gathered more than once in the order they come. On a
     GPU PyTorch warns of a sum that it cannot repeat.
@@ -72,9 +74,11 @@ def repeatable(device: torch.device) -> Iterator[None]:
     before, filled = torch.get_deterministic_debug_mode(), memory.fill_uninitialized_memory
     torch.set_deterministic_debug_mode("error" if device.type == "cpu" else "warn")
     memory.fill_uninitialized_memory = False
+    _now.training = True
     try:
         yield
     finally:
+        _now.training = False
         torch.set_deterministic_debug_mode(before)
         memory.fill_uninitialized_memory = filled
 
@@ -89,11 +93,18 @@ def by_intel() -> bool:
 
 
 @functools.cache
-def onednn_chosen() -> bool:
-    """Whether oneDNN multiplies: where PyTorch was built with it, unless it has MKL and the processor is Intel's."""
+def onednn_offered() -> bool:
+    """Whether PyTorch was built with oneDNN."""
     # These functions are what PyTorch's compiler calls; they are not among its documented ones.
-    offered = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    return offered and not (torch.backends.mkl.is_available() and by_intel())
+    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+_now = SimpleNamespace(training=False)
+
+
+def onednn_chosen() -> bool:
+    """Whether oneDNN multiplies."""
+    return onednn_offered() and not (_now.training and by_intel() and torch.backends.mkl.is_available())
 
 
 def _by_onednn(factor: Tensor) -> bool:

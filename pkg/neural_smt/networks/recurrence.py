@@ -34,10 +34,11 @@ def kernels_of(tensor: Tensor) -> Any:
     return _kernels() if tensor.is_cuda and tensor.dtype == torch.float32 else None
 
 
-def step_kernels(state: Tensor, terms: Tensor) -> Any:
-    """The kernels of a step of one unit, or of several side by side on a GPU, or None."""
-    if state.device.type == "cpu" and state.dim() == 2 and state.dtype == terms.dtype == torch.float32:
-        return cpu_kernels
+def step_kernels(state: Tensor, *others: Tensor | None) -> Any:
+    """The kernels of a step of one unit, or of several side by side on a GPU, or None; others: what may be rounded."""
+    if state.device.type == "cpu" and state.dim() == 2:
+        exact = all(array is None or array.dtype == torch.float32 for array in (state, *others))
+        return cpu_kernels if exact else None
     return kernels_of(state)
 
 
@@ -47,7 +48,7 @@ def open_gates(terms: Tensor, sums: Tensor, state: Tensor, gates: Tensor, produc
     terms: what the inputs add to the candidate and both gates, ``[n, 3H]``; sums: U h of the gates, ``[n, 2H]``; state:
     h, ``[n, H]``. In this module all arrays of a step may have a first dimension more, of units side by side.
     """
-    if kernels := step_kernels(state, terms):
+    if kernels := step_kernels(state, terms, sums, products):
         return kernels.open_gates(terms, sums, state, gates, products)
     hidden = state.shape[-1]
     torch.add(terms[..., hidden:], sums, out=gates).sigmoid_()
@@ -64,7 +65,7 @@ def move(
     ``[m, H]``, where those go that there is a next step for, the first ones, and what they are as factors (None: the
     same).
     """
-    if kernels := step_kernels(state, terms):
+    if kernels := step_kernels(state, terms, sums, next_factor):
         return kernels.move(terms, sums, state, gates, candidates, states, next_state, next_factor)
     hidden, following = state.shape[-1], next_state.shape[-2]
     torch.add(terms[..., :hidden], sums, out=candidates).tanh_()
@@ -89,7 +90,7 @@ def begin_retreat(
     of its first rows, and what is written; sums, others: ``[m, H]`` and ``[l, H]``, what its products add to its first
     rows, or None; kept: the state before, the gates, the candidates; d_terms: ``[n, 3H]``.
     """
-    if kernels := step_kernels(d_states, d_terms):
+    if kernels := step_kernels(d_states, sums, others, d_terms):
         return kernels.begin_retreat(d_states, d_old, sums, others, kept, d_terms)
     state, gates, candidates = kept
     rows, hidden = state.shape[-2:]
