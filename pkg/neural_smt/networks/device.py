@@ -1,7 +1,7 @@
 """Where and how networks compute: devices, precision, packed weights.
 
 Matrix products: by default PyTorch calls MKL for float32 products on a CPU. On processors that are not Intel's it takes
-twice as long as oneDNN. On Intel's it is the faster one where every batch has sides of its own, for each of which oneDNN
+twice as long as oneDNN. On Intel's it is the faster one where batches have sides of their own, for each of which oneDNN
 compiles a product; but what it makes of a row depends on the rows beside it. So networks are trained by MKL there
 (``repeatable``), and everything else is multiplied by oneDNN, weights that stay as they are packed for it once.
 """
