@@ -9,7 +9,7 @@ others. Tokens are target words with end symbols. Writes benchmarks/results/trai
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -45,10 +45,9 @@ WAYS = {"PyTorch": Way(False, 0), "all words": Way(True, 0), "sampled": Way(True
 @contextmanager
 def by_pytorch_alone() -> Iterator[None]:
     """Nothing but PyTorch multiplies and takes steps."""
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(device, "onednn_chosen", lambda: False))
-        stack.enter_context(patch.object(recurrence, "step_kernels", lambda *_: None))
-        stack.enter_context(patch.object(optimisers, "kernels_for", lambda *_: None))
+    product = patch.object(device, "onednn_chosen", lambda: False)
+    steps = patch.object(recurrence, "step_kernels", lambda *_: None)
+    with product, steps, patch.object(optimisers, "kernels_for", lambda *_: None):
         yield
 
 

@@ -57,8 +57,8 @@ class AveragingOptimiser:
         """What to subtract for each gradient; the averages are updated in place."""
         raise NotImplementedError
 
-    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], **rows: Any) -> None:
-        """Take the step of one parameter; arrays: it, its gradient and its averages; rows: of a sparse gradient."""
+    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], *rows: Tensor) -> None:
+        """Take the step of one parameter; arrays: it, its gradient and averages; rows: of a sparse gradient."""
         raise NotImplementedError
 
     def update(self) -> float:
@@ -76,12 +76,10 @@ class AveragingOptimiser:
             averages = [group[name] for group in self.averages]
             if gradient.is_sparse:
                 rows, values = gradient.indices()[0], gradient.values()
-                self._begin_counting(name, rows.device)
-                if kernels_for(parameter, values) is cpu_kernels:
-                    touched = cpu_kernels.Rows(rows, self.seen[name], self.updates)
-                    self._step_by(cpu_kernels, (parameter, values, *averages), rows=touched)
-                    continue
                 self._catch_up(name, rows)
+                if kernels_for(parameter, values) is cpu_kernels:
+                    self._step_by(cpu_kernels, (parameter, values, *averages), rows)
+                    continue
                 caught_up = [average[rows] for average in averages]
                 (step,) = self._step([values], *([average] for average in caught_up))
                 parameter.index_add_(0, rows, step, alpha=-1)
@@ -102,19 +100,20 @@ class AveragingOptimiser:
             torch._foreach_sub_(parameters, self._step(*rest))
         self.updates += 1
 
-    def _begin_counting(self, name: str, device: torch.device) -> None:
-        """Make room for what rows have seen: until now gradients were dense, or there were none."""
-        if name not in self.seen:
-            count = len(self.parameters[name])
-            self.seen[name] = torch.full((count,), self.updates, dtype=torch.int64, device=device)
-
     def _catch_up(self, name: str, rows: Tensor) -> None:
         """Shrink the averages of ``rows`` of a parameter for the updates they missed."""
-        seen = self.seen[name]
+        if name not in self.seen:
+            # until now gradients were dense, or there were none
+            count = len(self.parameters[name])
+            self.seen[name] = torch.full((count,), self.updates, dtype=torch.int64, device=rows.device)
+        missed = self.updates - self.seen[name][rows]
         for group, decay in zip(self.averages, self.decays(), strict=True):
-            shrink = decay ** (self.updates - seen[rows]).to(group[name].dtype)
-            group[name][rows] *= shrink.view(-1, *[1] * (group[name].dim() - 1))
-        seen[rows] = self.updates + 1
+            average = group[name]
+            if kernels_for(average, average) is cpu_kernels:
+                cpu_kernels.shrink(average, rows, missed, decay)
+            else:
+                average[rows] *= (decay ** missed.to(average.dtype)).view(-1, *[1] * (average.dim() - 1))
+        self.seen[name][rows] = self.updates + 1
 
     def tensors(self) -> dict[str, Tensor]:
         """The optimiser's state by name, for a checkpoint."""
@@ -156,8 +155,8 @@ class AdaDelta(AveragingOptimiser):
         torch._foreach_addcmul_(squared_steps, steps, steps, value=1 - self.rho)
         return steps
 
-    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], **rows: Any) -> None:
-        kernels.adadelta(arrays, self.rho, self.epsilon, **rows)
+    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], *rows: Tensor) -> None:
+        kernels.adadelta(arrays, self.rho, self.epsilon, *rows)
 
 
 BETAS = 0.9, 0.999
@@ -192,9 +191,9 @@ class Adam(AveragingOptimiser):
         torch._foreach_div_(steps, deviations)
         return steps
 
-    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], **rows: Any) -> None:
+    def _step_by(self, kernels: Any, arrays: tuple[Tensor, ...], *rows: Tensor) -> None:
         first, second = self._corrections()
-        kernels.adam(arrays, BETAS, self.rate / first, second, self.epsilon, **rows)
+        kernels.adam(arrays, BETAS, self.rate / first, second, self.epsilon, *rows)
 
     def _corrections(self) -> tuple[float, ...]:
         """1 - b^t of the next update."""

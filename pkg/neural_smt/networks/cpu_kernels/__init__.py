@@ -3,6 +3,6 @@ PyTorch's.
 """
 
 from neural_smt.networks.cpu_kernels.gated import begin_retreat, end_retreat, move, open_gates
-from neural_smt.networks.cpu_kernels.optimisers import Rows, adadelta, adagrad, adam
+from neural_smt.networks.cpu_kernels.optimisers import adadelta, adagrad, adam, shrink
 
-__all__ = ["Rows", "adadelta", "adagrad", "adam", "begin_retreat", "end_retreat", "move", "open_gates"]
+__all__ = ["adadelta", "adagrad", "adam", "begin_retreat", "end_retreat", "move", "open_gates", "shrink"]

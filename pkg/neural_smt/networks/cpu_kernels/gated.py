@@ -7,7 +7,7 @@ Arrays are those of whole sequences, seen from the first row of a step on: rows 
 import numpy as np
 from torch import Tensor
 
-from neural_smt.jit import leaf
+from neural_smt.jit import assign, leaf
 from neural_smt.networks.primitives import EXACT, exponential, hyperbolic_tangent
 
 ONE = np.float32(1)
@@ -55,12 +55,6 @@ def _interpolate(old: np.ndarray, new: np.ndarray, share: np.ndarray, between: n
 def _add(more: np.ndarray, sums: np.ndarray) -> None:
     for i in range(len(sums)):
         sums[i] += more[i]
-
-
-@leaf
-def _copy(values: np.ndarray, copy: np.ndarray) -> None:
-    for i in range(len(copy)):
-        copy[i] = values[i]
 
 
 @leaf(**EXACT)
@@ -122,10 +116,10 @@ def _move(
             _interpolate(state[place:end], candidates[place:end], gates[gate : gate + hidden], made[place:end])
         if row < following:
             if len(states):
-                _copy(states[place:end], next_state[place:end])
+                assign(next_state[place:end], states[place:end])
             if factor_width:
                 factor = row * factor_width
-                _copy(made[place:end], next_factor[factor : factor + hidden])
+                assign(next_factor[factor : factor + hidden], made[place:end])
 
 
 @leaf
@@ -142,7 +136,7 @@ def _begin_retreat(
             _add(d_states[place:end], d_new)
             _add(sums[row * sums_width : row * sums_width + hidden], d_new)
         else:
-            _copy(d_states[place:end], d_new)
+            assign(d_new, d_states[place:end])
         if row < alive:
             _add(others[row * others_width : row * others_width + hidden], d_new)
         _tanh_back(d_new, update, candidate, d_terms[term : term + hidden])
