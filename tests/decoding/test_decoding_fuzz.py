@@ -28,7 +28,7 @@ def score_ngrams(contexts, words):
 
 def assert_sound(decoder, sentences, nbest, distinct=True):
     """Sentences have complete translations; returned."""
-    translations = decoder.decode(sentences, nbest, distinct)
+    translations = decoder.decode(sentences, nbest, distinct, traced=1)
     for sentence, translation in zip(sentences, translations, strict=True):
         assert_translated(decoder, sentence, translation, nbest, distinct)
     return translations
@@ -167,7 +167,7 @@ def test_scores_that_are_not_finite_are_refused(value):
         before = array[0]
         array[0] = value
         check_refused(["'a'", name], Decoder(model, SearchSettings(), weights).prepare, [["b"], ["a", "b"]])
-        assert len(Decoder(model, SearchSettings(), weights).decode([["b"]])[0].trace.segmentation) == 1
+        assert len(Decoder(model, SearchSettings(), weights).decode([["b"]], traced=1)[0].trace.segmentation) == 1
         array[0] = before
 
 

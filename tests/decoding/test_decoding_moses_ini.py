@@ -145,8 +145,8 @@ def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, grou
     assert ini.settings == SearchSettings(**search)
     assert ini.phrase_scores == 4 + ("encoder_decoder" in groups)
     assert (ini.reordering_table is not None) == ("reordering" in groups)
-    before = Decoder(model, ini.settings, weights).decode(SENTENCES, 5)
-    after = Decoder(load_model(ini, OFF), ini.settings, ini.weights).decode(SENTENCES, 5)
+    before = Decoder(model, ini.settings, weights).decode(SENTENCES, 5, traced=1)
+    after = Decoder(load_model(ini, OFF), ini.settings, ini.weights).decode(SENTENCES, 5, traced=1)
     for old, new in zip(before, after, strict=True):
         assert old.tokens == new.tokens and old.trace.alignment == new.trace.alignment
         assert [entry.tokens for entry in old.nbest] == [entry.tokens for entry in new.nbest]

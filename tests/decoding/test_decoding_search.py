@@ -127,7 +127,7 @@ def test_feature_sees_the_stack_of_every_sentence_at_once():
             seen.append(set(batch.sentences.tolist()))
             return np.full(len(batch.sentences), -1.0)
 
-    for translation in random_decoder(7, feature=Watch()).decode(SENTENCES):
+    for translation in random_decoder(7, feature=Watch()).decode(SENTENCES, traced=1):
         # its column follows LexicalReordering0 (6), Distortion0 and LM0
         assert translation.features[8] == -len(translation.trace.segmentation)
     assert seen[0] == {0, 1, 2, 3} and len(seen) == max(map(len, SENTENCES))
@@ -162,7 +162,7 @@ def test_search_with_pruning_is_close_and_repeats_itself():
     generator = np.random.default_rng(0)
     sentences = [generator.choice(["a", "b", "c", "d"], generator.integers(0, 30)).tolist() for _ in range(40)]
     small = {"stack_size": 20, "pop_limit": 50}
-    one, two = (random_decoder(3, SearchSettings(**small), threads=n).decode(sentences, nbest=5) for n in (1, 2))
+    one, two = (random_decoder(3, SearchSettings(**small), threads=n).decode(sentences, 5, traced=1) for n in (1, 2))
     cube = random_decoder(3, SearchSettings(algorithm="cube", **small)).decode(sentences)
     best = random_decoder(3, SearchSettings(stack_size=2000)).decode(sentences)
     assert [t.tokens for t in one] == [t.tokens for t in two]
@@ -177,11 +177,23 @@ def test_search_with_pruning_is_close_and_repeats_itself():
 
 def test_empty_sentences_are_empty_and_unknown_words_copied():
     decoder = random_decoder(0)
-    empty, unknown, again = decoder.decode([[], ["hello", "x", "c"], []], nbest=3)
+    empty, unknown, again = decoder.decode([[], ["hello", "x", "c"], []], nbest=3, traced=1)
     assert empty.tokens == [] and empty.score == 0.0 and again.nbest[0].tokens == []
     assert unknown.tokens == ["hello", "x", "c"] and unknown.trace.alignment == [(0, 0), (1, 1), (2, 2)]
     assert unknown.features[decoder.feature_set.slices["UnknownWordPenalty0"]].tolist() == [-300.0]
     assert decoder.decode([]) == []
+
+
+@pytest.mark.parametrize("traced", [0, 1, 3, 9])
+def test_as_many_translations_as_were_asked_for_say_how_they_were_made(traced):
+    translations = random_decoder(3).decode(SENTENCES, nbest=9, traced=traced)
+    for translation, sentence in zip(translations, SENTENCES, strict=True):
+        assert translation.trace.segmentation == translation.nbest[0].trace.segmentation
+        made = [bool(entry.trace.segmentation) for entry in translation.nbest]
+        assert made == [number < traced for number in range(len(made))]
+        for entry in translation.nbest[:traced]:
+            assert sorted(i for part in entry.trace.segmentation for i in range(*part[:2])) == [*range(len(sentence))]
+            assert entry.trace.features.sum(axis=0) == pytest.approx(entry.features, abs=1e-4)
 
 
 def test_prepared_sentences_serve_several_weights():
@@ -270,9 +282,9 @@ def test_equal_sentences_are_searched_once():
             return super().__call__(batch)
 
     decoder = random_decoder(7, feature=Watch("Bigram0", 1, Counting()))
-    translations = decoder.decode(sentences, nbest=5)
+    translations = decoder.decode(sentences, nbest=5, traced=1)
     assert set().union(*seen) == {0, 1}
-    single = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]
+    single = [decoder.decode([sentence], nbest=5, traced=1)[0] for sentence in sentences]
     for found, expected in zip(translations, single, strict=True):
         assert [(e.tokens, e.score) for e in found.nbest] == [(e.tokens, e.score) for e in expected.nbest]
         assert found.trace.segmentation == expected.trace.segmentation

@@ -47,7 +47,8 @@ def test_translations_are_those_of_the_search_with_their_phrases(experiment: Exp
     found = translator.translate(SENTENCES, nbest=count)
     assert [translated.source for translated in found] == SENTENCES
     assert found[1].best.tokens == [] and found[1].best.score == 0.0
-    expected = Decoder(model, SearchSettings(**experiment.config["decoding"]["test"]), weights).decode(SENTENCES, count)
+    decoder = Decoder(model, SearchSettings(**experiment.config["decoding"]["test"]), weights)
+    expected = decoder.decode(SENTENCES, count, traced=1)
     for translated, translation in zip(found, expected, strict=True):
         assert [c.tokens for c in translated.candidates] == [entry.tokens for entry in translation.nbest]
         assert translated.best.trace.alignment == translation.trace.alignment

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
-from neural_smt.decoding.expansion_primitives import fill, fill_stack
+from neural_smt.decoding.buffer_primitives import Buffer, begin_stack, new_buffer
+from neural_smt.decoding.cube_primitives import Cubes, explore, find_spans, make_room, new_cubes
+from neural_smt.decoding.expansion_primitives import expand
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, Search, Sentences, Stacks, Task, future_costs
@@ -21,13 +22,15 @@ from neural_smt.decoding.stack_primitives import (
     claim_complete,
     claim_parents,
     claimed_arcs,
+    new_stacks,
     revise,
     settle,
     settle_stack,
     start_search,
+    with_room_for,
 )
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.jit import kernel
+from neural_smt.jit import assign, kernel
 from neural_smt.shards import uninterrupted
 
 
@@ -129,45 +132,115 @@ class StatefulFeature:
         return self
 
 
-def search_batch(
-    weighted: WeightedSentences,
-    members: np.ndarray,
-    pop_limit: int | None,
-    search: Search,
-    feature: StatefulFeature | None,
-) -> Lattice:
-    """The lattice of the sentences ``members`` (int64 ``[B]``, none of them empty).
+class BatchSearch:
+    """Searches batches of the same sentences one after the other, in the same memory."""
 
-    pop_limit: of cube pruning; None for stack decoding.
-    """
-    with uninterrupted():
-        sentences = _batch_sentences(weighted, members)
-        memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
-        task = Task(sentences, weighted.options, weighted.models, search, memo)
-        stacks = start_search(task, feature.history if feature else 0)
-        buffer = new_buffer(len(weighted.models))
-        scorer = _FeatureInBatch(feature, weighted, members) if feature else None
-        if scorer is None:
-            stacks = search_sentences(task, stacks, buffer, pop_limit)
-    if scorer:
-        stacks = _search_with_feature(scorer, task, stacks, buffer, pop_limit)
-    with uninterrupted():
-        return Lattice.build(weighted, members, sentences.lengths, stacks)
+    def __init__(
+        self, weighted: WeightedSentences, pop_limit: int | None, search: Search, feature: StatefulFeature | None
+    ):
+        """pop_limit: of cube pruning; None for stack decoding."""
+        self.weighted, self.pop_limit, self.search, self.feature = weighted, pop_limit, search, feature
+        models = len(weighted.models)
+        self.memo = np.zeros((models, MEMO_SLOTS), dtype=MEMO)
+        self.stacks = new_stacks(models, feature.history if feature else 0)
+        self.buffer, self.cubes = new_buffer(models), new_cubes(models)
+
+    def __call__(self, members: np.ndarray) -> Lattice:
+        """The lattice of the sentences ``members`` (int64 ``[B]``, none of them empty)."""
+        weighted = self.weighted
+        with uninterrupted():
+            sentences = _batch_sentences(weighted, members)
+            task = Task(sentences, weighted.options, weighted.models, self.search, self.memo)
+            stacks = start_search(task, self.stacks)
+            scorer = _FeatureInBatch(self.feature, weighted, members) if self.feature else None
+            if scorer is None:
+                stacks = search_sentences(task, stacks, self.buffer, self.cubes, self.pop_limit)
+        if scorer:
+            stacks = _search_with_feature(scorer, task, stacks, self.buffer, self.cubes, self.pop_limit)
+        with uninterrupted():
+            self.stacks = stacks
+            return Lattice.build(weighted, members, sentences.lengths, stacks)
+
+
+def search_sentences(task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes, pop_limit: int | None) -> Stacks:
+    """Search one sentence after another, so that what is worked on stays in the caches of the processor."""
+    if pop_limit is None:
+        return _search_by_stacks(task, stacks, buffer, cubes)
+    return _search_by_cubes(pop_limit, task, stacks, buffer, cubes)
 
 
 @kernel
-def search_sentences(task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int | None) -> Stacks:
-    """Search one sentence after another, so that what is worked on stays in the caches of the processor."""
+def _search_by_stacks(task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes) -> Stacks:
     for sentence in range(len(task.sentences.lengths)):
         for size in range(1, task.sentences.lengths[sentence] + 1):
             buffer.counts[:] = 0
-            buffer = fill_stack(sentence, size, task, stacks, buffer, pop_limit)
-            stacks = settle_stack(sentence, size, task, stacks, buffer, False)
+            buffer, cubes = _expand_stack(sentence, size, task, stacks, buffer, cubes)
+            while not settle_stack(sentence, size, task, stacks, buffer):
+                stacks = with_room_for(stacks, buffer)
     return stacks
 
 
+@kernel
+def _search_by_cubes(pop_limit: int, task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes) -> Stacks:
+    for sentence in range(len(task.sentences.lengths)):
+        for size in range(1, task.sentences.lengths[sentence] + 1):
+            buffer.counts[:] = 0
+            while not explore(sentence, size, pop_limit, task, stacks, buffer, cubes):
+                buffer, cubes = make_room(pop_limit, buffer, cubes)
+            while not settle_stack(sentence, size, task, stacks, buffer):
+                stacks = with_room_for(stacks, buffer)
+    return stacks
+
+
+@kernel
+def _expand_stack(
+    sentence: int, size: int, task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes
+) -> tuple[Buffer, Cubes]:  # fmt: skip
+    """Stack decoding: all hypotheses of a sentence that cover ``size`` words, after what the buffer holds.
+
+    Returns the buffer and the cubes, larger ones when they had to grow.
+    """
+    begin_stack(buffer)
+    while not find_spans(sentence, size, task, stacks, cubes):
+        buffer, cubes = make_room(0, buffer, cubes)
+    return expand(sentence, size, cubes.spans[: cubes.counts[0]], task, stacks, buffer), cubes
+
+
+@kernel
+def _fill_by_stacks(
+    size: int, task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes
+) -> tuple[Buffer, Cubes, np.ndarray]:
+    """Fill the stacks of ``size`` words of all sentences of the batch, one after the other.
+
+    Returns the buffer and the cubes and, int64 [B + 1, 3], where each sentence's candidates, groups and coverages start
+    in the buffer.
+    """
+    lengths, offsets = task.sentences.lengths, np.zeros((len(task.sentences.lengths) + 1, 3), dtype=np.int64)
+    buffer.counts[:] = 0
+    for sentence in range(len(lengths)):
+        if size <= lengths[sentence]:
+            buffer, cubes = _expand_stack(sentence, size, task, stacks, buffer, cubes)
+        assign(offsets[sentence + 1], buffer.counts[1])
+    return buffer, cubes, offsets
+
+
+@kernel
+def _fill_by_cubes(
+    pop_limit: int, size: int, task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes
+) -> tuple[Buffer, Cubes, np.ndarray]:
+    """The same by cube pruning."""
+    lengths, offsets = task.sentences.lengths, np.zeros((len(task.sentences.lengths) + 1, 3), dtype=np.int64)
+    buffer.counts[:] = 0
+    for sentence in range(len(lengths)):
+        if size <= lengths[sentence]:
+            while not explore(sentence, size, pop_limit, task, stacks, buffer, cubes):
+                buffer, cubes = make_room(pop_limit, buffer, cubes)
+        assign(offsets[sentence + 1], buffer.counts[1])
+    return buffer, cubes, offsets
+
+
 def _search_with_feature(
-    scorer: "_FeatureInBatch", task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int | None
+    scorer: "_FeatureInBatch", task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes, pop_limit: int | None
 ) -> Stacks:
     """Search all sentences side by side, so that the feature scores the hypotheses of all that have the same size."""
     sentences, search = task.sentences, task.search
@@ -178,7 +251,10 @@ def _search_with_feature(
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
         with uninterrupted():
-            buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
+            if pop_limit is None:
+                buffer, cubes, offsets = _fill_by_stacks(size, filling, stacks, buffer, cubes)
+            else:
+                buffer, cubes, offsets = _fill_by_cubes(pop_limit, size, filling, stacks, buffer, cubes)
             if search.lazy:
                 claim_parents(stacks, buffer)
                 scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)

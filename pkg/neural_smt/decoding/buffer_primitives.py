@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.decoding.primitives import COVERAGE, WAY, Search, Stacks, Task
-from neural_smt.jit import enlarged, kernel, leaf, mix
+from neural_smt.jit import assign, enlarged, kernel, leaf, mix
 
 CANDIDATES, GROUPS, COVERAGES = 0, 1, 2
 THRESHOLD, BEST = 0, 1
@@ -30,7 +30,7 @@ class Buffer(NamedTuple):
     ``COVERAGE``; slots, coverage_slots: int32 hash tables of the current sentence's groups and coverages; counts: int64
     [2, 3], where the current sentence's candidates, groups and coverages start, and how many there are in all; limits:
     float64 [2], the score (with future cost) below which a candidate of the current sentence is dropped, and the best
-    seen.
+    seen. Room to work in: numbers, int32 [2, groups], costs, float64 [2, groups], tally, int64 [2, coverages + 1].
     """
 
     candidates: np.ndarray
@@ -41,13 +41,17 @@ class Buffer(NamedTuple):
     coverage_slots: np.ndarray
     counts: np.ndarray
     limits: np.ndarray
+    numbers: np.ndarray
+    costs: np.ndarray
+    tally: np.ndarray
 
 
 def new_buffer(models: int) -> Buffer:
     """An empty buffer for ``models`` language models."""
     rows = (np.zeros(1024, WAY), np.zeros(1024, GROUP), np.zeros((1024, models), np.int32), np.zeros(64, COVERAGE))
-    slots = (np.full(size, -1, np.int32) for size in (2048, 128))
-    return Buffer(*rows, *slots, np.zeros((2, 3), np.int64), np.zeros(2))
+    slots = (np.full(size, -1, np.int32) for size in (512, 128))
+    room = np.zeros((2, 1024), np.int32), np.zeros((2, 1024)), np.zeros((2, 65), np.int64)
+    return Buffer(*rows, *slots, np.zeros((2, 3), np.int64), np.zeros(2), *room)
 
 
 @kernel
@@ -55,6 +59,15 @@ def _room(count: int, capacity: int) -> int:
     while capacity < count:
         capacity *= 2
     return capacity
+
+
+@leaf
+def begin_stack(buffer: Buffer) -> None:
+    """Begin a stack of another sentence after what the buffer holds."""
+    assign(buffer.counts[0], buffer.counts[1])
+    buffer.slots[:] = -1
+    buffer.coverage_slots[:] = -1
+    buffer.limits[:] = -np.inf
 
 
 @leaf
@@ -79,17 +92,21 @@ def reserve(buffer: Buffer, candidates: int, coverages: int) -> Buffer:
         return buffer
     first, last = buffer.counts[0], buffer.counts[1]
     capacity = _room(last[CANDIDATES] + candidates, len(buffer.candidates))
+    most_coverages = _room(last[COVERAGES] + coverages, len(buffer.coverages))
     slots = _room(2 * (last[GROUPS] - first[GROUPS] + candidates), len(buffer.slots))
     coverage_slots = _room(2 * (last[COVERAGES] - first[COVERAGES] + coverages), len(buffer.coverage_slots))
     larger = Buffer(
         enlarged(buffer.candidates, capacity),
         enlarged(buffer.groups, capacity),
         enlarged(buffer.states, capacity),
-        enlarged(buffer.coverages, _room(last[COVERAGES] + coverages, len(buffer.coverages))),
+        enlarged(buffer.coverages, most_coverages),
         np.empty(slots, np.int32),
         np.empty(coverage_slots, np.int32),
         buffer.counts,
         buffer.limits,
+        np.empty((2, capacity), np.int32),
+        np.empty((2, capacity)),
+        np.empty((2, most_coverages + 1), np.int64),
     )
     index_groups(larger)
     _index_coverages(larger)
@@ -171,6 +188,12 @@ def _group_key(
 
 
 @leaf
+def most_kept(search: Search) -> int:
+    """How many groups are kept until the stateful feature has scored."""
+    return int(search.stack_size * search.margin)
+
+
+@leaf
 def keeps_arcs(search: Search, final: bool) -> bool:
     """Whether recombined candidates are kept: complete ones all end alike, but for the stateful feature."""
     return search.keep_arcs or (final and search.margin > 1)
@@ -188,40 +211,39 @@ def add(
         key = _group_key(option, span, coverage, states, stacks.history[parent], task)
     mask = np.uint64(len(buffer.slots) - 1)
     slot = key & mask
-    group = buffer.slots[slot]
-    while group >= 0 and buffer.groups[group].key != key:
+    found = buffer.slots[slot]
+    while found >= 0 and buffer.groups[np.uint32(found)].key != key:
         slot = (slot + np.uint64(1)) & mask
-        group = buffer.slots[slot]
-    known = group >= 0
+        found = buffer.slots[slot]
+    known = found >= 0
+    number = np.uint32(found if known else buffer.counts[1, GROUPS])
+    group, better = buffer.groups[number], True
     if known:
-        better = score > buffer.groups[group].best
+        better = score > group.best
         if not better and not keep_arcs:
             return
     else:
-        group = np.int32(buffer.counts[1, GROUPS])
         buffer.counts[1, GROUPS] += 1
-        buffer.slots[slot] = group
-        buffer.groups[group].key = key
-        buffer.groups[group].coverage = coverage
-        buffer.groups[group].stop = span.stop
+        buffer.slots[slot] = number
+        group.key = key
+        group.coverage = coverage
+        group.stop = span.stop
         for m in range(len(states)):
-            buffer.states[group, m] = states[m]
-        better = True
-    if known and not keep_arcs:
-        candidate = np.int64(buffer.groups[group].champion)
-    else:
-        candidate = buffer.counts[1, CANDIDATES]
+            buffer.states[number, m] = states[m]
+    candidate = np.uint32(group.champion)
+    if not known or keep_arcs:
+        candidate = np.uint32(buffer.counts[1, CANDIDATES])
         buffer.counts[1, CANDIDATES] += 1
     way = buffer.candidates[candidate]
-    way.head = group
+    way.head = number
     way.tail = parent
     way.option = option
     way.start = span.start
     way.score = score
     way.extra = extra
     if better:
-        buffer.groups[group].best = score
-        buffer.groups[group].champion = candidate
+        group.best = score
+        group.champion = candidate
         total = score + buffer.coverages[coverage].rest
         if total > buffer.limits[BEST]:
             buffer.limits[BEST] = total
@@ -249,29 +271,28 @@ def _ranked(values: np.ndarray, rank: int) -> float:
     return values[rank]
 
 
-@kernel
+@leaf
 def keep_best(buffer: Buffer, size: int) -> None:
     """Keep the ``size`` best groups of the current sentence that reach the threshold, and raise the threshold.
 
     Ties are kept in the order in which the groups were made. The hash table of groups is left as it was.
     """
-    first_group, groups = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
-    threshold = buffer.limits[THRESHOLD]
-    costs = np.empty(groups - first_group)
-    for i in range(len(costs)):
+    first_group, count = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS] - buffer.counts[0, GROUPS]
+    threshold, costs, number, ties = buffer.limits[THRESHOLD], buffer.costs[0, :count], buffer.numbers[0], size
+    for i in range(count):
         group = buffer.groups[first_group + i]
         costs[i] = -(group.best + buffer.coverages[group.coverage].rest)
-    ties = size
-    if len(costs) > size:
-        cut = -_ranked(costs.copy(), size - 1)
+    if count > size:
+        moved = buffer.costs[1, :count]
+        assign(moved, costs)
+        cut = -_ranked(moved, size - 1)
         if cut >= threshold:
             threshold = cut
-            for i in range(len(costs)):
+            for i in range(count):
                 ties -= -costs[i] > cut
-    number = np.full(len(costs), -1, dtype=np.int32)
     kept = first_group
-    for i in range(len(costs)):
-        total = -costs[i]
+    for i in range(count):
+        total, number[i] = -costs[i], -1
         if total > threshold or (total == threshold and ties > 0):
             ties -= total == threshold
             number[i] = kept

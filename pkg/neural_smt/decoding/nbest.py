@@ -104,8 +104,8 @@ class NBestList(Sequence[NBestEntry]):
 
 @dataclass(frozen=True)
 class Translation(NBestEntry):
-    """The best translation of a sentence, with its trace; features: in the order of the decoder's feature set; nbest:
-    as many entries as requested, or all there are.
+    """The best translation of a sentence; features: in the order of the decoder's feature set; nbest: as many entries
+    as requested, or all there are.
     """
 
     nbest: Sequence[NBestEntry] = ()
@@ -186,20 +186,23 @@ def translate(
     nbest: int,
     distinct: bool,
     rescore: Rescore | None = None,
-    traced: bool = False,
+    traced: int = 0,
 ) -> list[Translation]:
     """The best translation of every sentence of a lattice, with lists of ``nbest`` entries: see ``list_best``; traced:
-    whether these have their ``Trace``.
+    how many of them have their ``Trace``.
     """
     entries, first, paths = list_best(lattice, nbest, distinct, rescore)
-    own = trace(lattice, paths.take(first[:-1]), model)
     if traced:
-        entries = replace(entries, traces=trace(lattice, paths, model))
+        chosen = np.flatnonzero(np.arange(len(entries)) < np.repeat(first[:-1] + traced, np.diff(first)))
+        traces = [UNTRACED] * len(entries)
+        for number, made in zip(chosen.tolist(), trace(lattice, paths.take(chosen), model), strict=True):
+            traces[number] = made
+        entries = replace(entries, traces=traces)
     bests = [entries[begin] for begin in first[:-1].tolist()]
     lists = cut(entries, first, nbest) if nbest else [()] * len(bests)
     return [
-        Translation(best.tokens, best.features, best.score, how, listed)
-        for best, how, listed in zip(bests, own, lists, strict=True)
+        Translation(best.tokens, best.features, best.score, best.trace, listed)
+        for best, listed in zip(bests, lists, strict=True)
     ]
 
 

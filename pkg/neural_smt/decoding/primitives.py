@@ -234,13 +234,13 @@ def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) 
 @leaf(forceinline=True)
 def score_words(model: Automaton, m: int, state: int, options: Options, option: int) -> tuple[float, int]:
     """Log10 probability of an option's words after a state of language model ``m``, and the state after them."""
-    total, following, last = 0.0, np.int64(state), options.word_offsets[option + 1]
-    for position in range(options.word_offsets[option], last):
+    total, following, last = 0.0, np.int64(state), np.uint64(options.word_offsets[option + 1])
+    for position in range(np.uint64(options.word_offsets[option]), last):
         log10_prob, following = score_word(model, following, options.words[position])
         total += log10_prob
         tail = options.tails[position, m]
         if following == tail.state:
-            return total + tail.log10_prob, np.int64(options.tails[last - 1, m].state)
+            return total + tail.log10_prob, np.int64(options.tails[last - np.uint64(1), m].state)
     return total, following
 
 
@@ -300,9 +300,9 @@ def _before(key: float, item: int, other_key: float, other_item: int) -> bool:
 @leaf
 def push(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) -> int:
     """Insert an item into a heap of ``size`` entries (keys: float64, items: int32, with room); return the new size."""
-    hole = size
+    hole = np.uint32(size)
     while hole > 0:
-        parent = (hole - 1) >> 1
+        parent = np.uint32((hole - 1) >> 1)
         if not _before(key, item, keys[parent], items[parent]):
             break
         keys[hole], items[hole] = keys[parent], items[parent]
@@ -312,18 +312,23 @@ def push(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) 
 
 
 @leaf
-def pop(keys: np.ndarray, items: np.ndarray, size: int) -> tuple[int, int]:
-    """Remove the first item of a heap that is not empty; return it and the new size."""
-    first = np.int64(items[0])
-    size -= 1
-    key, item, hole = keys[size], items[size], 0
+def replace_first(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) -> None:
+    """Put an item in place of the first of a heap of ``size`` entries."""
+    hole = np.uint32(0)
     while 2 * hole + 1 < size:
-        child = 2 * hole + 1
-        if child + 1 < size:  # added, as which of the two it is cannot be foreseen, and a wrong guess costs time
-            child += np.int64(_before(keys[child + 1], items[child + 1], keys[child], items[child]))
+        child, other = np.uint32(2 * hole + 1), np.uint32(2 * hole + 2)
+        if other < size:  # added, as which of the two it is cannot be foreseen, and a wrong guess costs time
+            child = np.uint32(child + _before(keys[other], items[other], keys[child], items[child]))
         if not _before(keys[child], items[child], key, item):
             break
         keys[hole], items[hole] = keys[child], items[child]
         hole = child
     keys[hole], items[hole] = key, item
-    return first, size
+
+
+@leaf
+def pop(keys: np.ndarray, items: np.ndarray, size: int) -> tuple[int, int]:
+    """Remove the first item of a heap that is not empty; return it and the new size."""
+    first = np.int64(items[0])
+    replace_first(keys, items, size - 1, keys[size - 1], items[size - 1])
+    return first, size - 1

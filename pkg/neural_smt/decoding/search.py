@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import StatefulFeature, search_batch
+from neural_smt.decoding.batches import BatchSearch, StatefulFeature
 from neural_smt.decoding.features import DISTORTION, Weights
 from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
@@ -136,11 +137,11 @@ class Decoder:
         with uninterrupted():
             return prepare(self.model, sentences)
 
-    def decode(self, text: Text, nbest: int = 0, distinct: bool = True, traced: bool = False) -> list[Translation]:
+    def decode(self, text: Text, nbest: int = 0, distinct: bool = True, traced: int = 0) -> list[Translation]:
         """Translate sentences; an empty one has an empty translation, equal ones share theirs.
 
-        nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
-        entries have a ``Trace``.
+        nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: how many
+        of the best translations of each sentence have their ``Trace``.
         """
         rescore = self._rescore()
 
@@ -190,9 +191,16 @@ class Decoder:
         pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None
         plan = self.plan(prepared.tokens)
         results: list[Any] = [None] * len(prepared.tokens)
+        searches: SimpleQueue[BatchSearch] = SimpleQueue()
+        for _ in range(self.threads):
+            searches.put(BatchSearch(weighted, pop_limit, search, feature))
 
         def work(members: np.ndarray) -> None:
-            lattices = search_batch(weighted, members, pop_limit, search, feature)
+            searching = searches.get()
+            try:
+                lattices = searching(members)
+            finally:
+                searches.put(searching)
             with uninterrupted():
                 finished = finish(lattices)
             for number, result in zip(members.tolist(), finished, strict=True):

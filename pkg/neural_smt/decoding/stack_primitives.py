@@ -20,66 +20,79 @@ two while hypotheses are being scored.
 """
 
 
-def start_search(task: Task, history: int) -> Stacks:
-    """The empty hypothesis of every sentence, with ``history`` words of context."""
+def new_stacks(models: int, history: int) -> Stacks:
+    """No room yet, for ``models`` language models and a feature that reads ``history`` words."""
+    ranges, states, words = (
+        np.zeros((0, 0, 2), np.int64),
+        np.empty((0, models), np.int32),
+        np.empty((0, history), np.int32),
+    )
+    rows = np.empty(0, HYPOTHESIS), states, words, np.empty(0, COVERAGE)
+    return Stacks(*rows, ranges, np.zeros(3, np.int64), np.empty(0, WAY), ranges)
+
+
+def start_search(task: Task, room: Stacks) -> Stacks:
+    """The empty hypothesis of every sentence, in the room that another search has left."""
     lengths = task.sentences.lengths
-    batch, longest, models = len(lengths), lengths.max(), len(task.models)
-    rows = 16 * batch
-    hypotheses, coverages = np.zeros(rows, HYPOTHESIS), np.zeros(rows, COVERAGE)
-    hypotheses["option"] = -1
-    ranges = np.zeros((batch, longest + 1, 2), dtype=np.int64)
+    batch = len(lengths)
+    hypotheses, coverages = with_room(room.hypotheses, 16 * batch), with_room(room.coverages, 16 * batch)
+    states, history = with_room(room.states, 16 * batch), with_room(room.history, 16 * batch)
+    ranges = np.zeros((batch, lengths.max() + 1, 2), dtype=np.int64)
+    hypotheses[:batch], coverages[:batch], history[:batch] = np.zeros(1, HYPOTHESIS), np.zeros(1, COVERAGE), BOS
+    hypotheses["option"][:batch], states[:batch] = -1, [model.begin for model in task.models]
     coverages["first"][:batch] = ranges[:, 0, 0] = np.arange(batch)
     coverages["last"][:batch] = ranges[:, 0, 1] = np.arange(1, batch + 1)
-    return Stacks(
-        hypotheses,
-        np.full((rows, models), [model.begin for model in task.models], dtype=np.int32),
-        np.full((rows, history), BOS, np.int32),
-        coverages,
-        ranges,
-        np.array([0, batch, batch]),
-        np.empty(64 * batch, WAY),
-        np.zeros_like(ranges),
-    )
+    arcs = with_room(room.arcs, 64 * batch)
+    return Stacks(hypotheses, states, history, coverages, ranges, np.array([0, batch, batch]), arcs, ranges * 0)
 
 
 @kernel
 def settle(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray) -> Stacks:
     """Settle the stacks of ``size`` words of all sentences (see ``settle_stack``), once a feature has scored them.
 
-    offsets: int64 [B + 1, 3], as ``fill`` returns them.
+    offsets: int64 [B + 1, 3], where the candidates, groups and coverages of each sentence begin in the buffer. Returns
+    the stacks, larger ones where they had to grow.
     """
     for sentence in range(len(offsets) - 1):
         assign(buffer.counts[0], offsets[sentence])
         assign(buffer.counts[1], offsets[sentence + 1])
-        stacks = settle_stack(sentence, size, task, stacks, buffer, True)
+        choose_champions(buffer)
+        while not settle_stack(sentence, size, task, stacks, buffer):
+            stacks = with_room_for(stacks, buffer)
     return stacks
 
 
-@kernel
-def settle_stack(sentence: int, size: int, task: Task, stacks: Stacks, buffer: Buffer, rescored: bool) -> Stacks:
+@leaf
+def settle_stack(sentence: int, size: int, task: Task, stacks: Stacks, buffer: Buffer) -> bool:
     """Prune what the buffer holds of a sentence to its stack of ``size`` words, and add the arcs into the new
-    hypotheses.
-
-    rescored: the candidates' scores have changed since they were added. Returns the stacks, larger ones where they had
-    to grow.
+    hypotheses. Returns false where the stacks have no room for these.
     """
-    search = task.search
-    if rescored:
-        _choose_champions(buffer)
-    _set_threshold(buffer, search.beam)
-    keep_best(buffer, search.stack_size)
-    stacks = _make_room(stacks, buffer)
+    _set_threshold(buffer, task.search.beam)
+    keep_best(buffer, task.search.stack_size)
+    if not _has_room(stacks, buffer):
+        return False
     stacks.ranges[sentence, size, 0] = stacks.counts[COVERAGES]
     stacks.arc_ranges[sentence, size, 0] = stacks.counts[CANDIDATES]
-    number = _write_hypotheses(buffer, task.options, stacks, search.lazy)
-    _write_arcs(buffer, number, search.keep_arcs, stacks)
+    _write_hypotheses(buffer, task.options, stacks, task.search.lazy)
+    _write_arcs(buffer, task.search.keep_arcs, stacks)
     stacks.ranges[sentence, size, 1] = stacks.counts[COVERAGES]
     stacks.arc_ranges[sentence, size, 1] = stacks.counts[CANDIDATES]
-    return stacks
+    return True
+
+
+@leaf
+def _has_room(stacks: Stacks, buffer: Buffer) -> bool:
+    """Whether all that the buffer holds of a sentence has a place in the stacks."""
+    now, first, last = stacks.counts, buffer.counts[0], buffer.counts[1]
+    return (
+        now[CANDIDATES] + last[CANDIDATES] - first[CANDIDATES] <= len(stacks.arcs)
+        and now[GROUPS] + last[GROUPS] - first[GROUPS] <= len(stacks.hypotheses)
+        and now[COVERAGES] + last[COVERAGES] - first[COVERAGES] <= len(stacks.coverages)
+    )
 
 
 @kernel
-def _make_room(stacks: Stacks, buffer: Buffer) -> Stacks:
+def with_room_for(stacks: Stacks, buffer: Buffer) -> Stacks:
     """Stacks with room for all that the buffer holds of a sentence."""
     arcs, hypotheses, coverages = stacks.counts + buffer.counts[1] - buffer.counts[0]
     return Stacks(
@@ -101,7 +114,7 @@ def with_room(rows: np.ndarray, needed: int) -> np.ndarray:
 
 
 @leaf
-def _choose_champions(buffer: Buffer) -> None:
+def choose_champions(buffer: Buffer) -> None:
     """Find the best candidate of every group of the current sentence anew."""
     buffer.groups["best"][buffer.counts[0, GROUPS] : buffer.counts[1, GROUPS]] = -np.inf
     for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
@@ -121,33 +134,27 @@ def _set_threshold(buffer: Buffer, beam: float) -> None:
     buffer.limits[THRESHOLD] = best + beam
 
 
-@kernel
-def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending: bool) -> np.ndarray:
-    """Append the current sentence's groups as hypotheses, by coverage, then by score; return their numbers.
+@leaf
+def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending: bool) -> None:
+    """Append the current sentence's groups as hypotheses, by coverage, then by score, and number them in ``numbers``.
 
     pending: whether the stateful feature is yet to score them.
     """
-    counts = stacks.counts
-    first, last = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
-    first_coverage = buffer.counts[0, COVERAGES]
-    tally = np.zeros(buffer.counts[1, COVERAGES] - first_coverage + 1, dtype=np.int64)
-    for i in range(first, last):
-        tally[buffer.groups[i].coverage - first_coverage + 1] += 1
-    position = np.cumsum(tally) + counts[GROUPS]
-    for coverage in range(len(tally) - 1):
-        if tally[coverage + 1] > 0:
-            settled = counts[COVERAGES]
+    first, last, begin = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS], stacks.counts[GROUPS]
+    first_coverage, starts = buffer.counts[0, COVERAGES], buffer.tally[0]
+    coverages = buffer.counts[1, COVERAGES] - first_coverage
+    number, order = buffer.numbers[0], buffer.numbers[1]
+    _sort_groups(buffer, order)
+    for coverage in range(coverages):
+        if starts[coverage + 1] > starts[coverage]:
+            settled = stacks.counts[COVERAGES]
             stacks.coverages[settled] = buffer.coverages[first_coverage + coverage]
-            stacks.coverages[settled].first = position[coverage]
-            stacks.coverages[settled].last = position[coverage + 1]
-            counts[COVERAGES] = settled + 1
-    number = np.empty(last - first, dtype=np.int32)
-    order = np.argsort(-buffer.groups["best"][first:last], kind="mergesort")
-    for i in range(len(order)):
-        group = buffer.groups[first + order[i]]
-        row = position[group.coverage - first_coverage]
-        position[group.coverage - first_coverage] += 1
-        number[order[i]] = row
+            stacks.coverages[settled].first = begin + starts[coverage]
+            stacks.coverages[settled].last = begin + starts[coverage + 1]
+            stacks.counts[COVERAGES] = settled + 1
+    for place in range(last - first):
+        group, row = buffer.groups[order[place]], begin + place
+        number[order[place] - first] = row
         way, hypothesis = buffer.candidates[group.champion], stacks.hypotheses[row]
         hypothesis.score = group.best
         hypothesis.start = way.start
@@ -155,19 +162,42 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending:
         hypothesis.option = way.option
         hypothesis.pending = PENDING if pending else SCORED
         for m in range(buffer.states.shape[1]):
-            stacks.states[row, m] = buffer.states[first + order[i], m]
+            stacks.states[row, m] = buffer.states[order[place], m]
         write_history(stacks.history, row, way.tail, options, way.option)
-    counts[GROUPS] += last - first
-    return number
+    stacks.counts[GROUPS] = begin + last - first
 
 
 @leaf
-def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, stacks: Stacks) -> None:
-    """Append the current sentence's candidates, or only the best of each group, as arcs.
+def _sort_groups(buffer: Buffer, order: np.ndarray) -> None:
+    """Write the current sentence's groups into ``order`` (int32) by coverage, then by score, ties as they were made;
+    and into ``tally`` where in it each coverage begins.
 
-    number: int32, the hypothesis of each group.
+    Insertion has little to move: cube pruning makes groups nearly best first, and other searches many coverages.
     """
-    arc = stacks.counts[CANDIDATES]
+    groups, first_coverage, (starts, ends) = buffer.groups, buffer.counts[0, COVERAGES], buffer.tally
+    first, last, ends = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS], buffer.tally[1]
+    coverages = buffer.counts[1, COVERAGES] - first_coverage
+    for coverage in range(coverages + 1):
+        starts[coverage] = 0
+    for group in range(first, last):
+        starts[groups[group].coverage - first_coverage + 1] += 1
+    for coverage in range(coverages):
+        starts[coverage + 1] += starts[coverage]
+        ends[coverage] = starts[coverage]
+    for group in range(first, last):
+        coverage, best = groups[group].coverage - first_coverage, groups[group].best
+        place, start = ends[coverage], starts[coverage]
+        while place > start and groups[order[place - 1]].best < best:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = group
+        ends[coverage] += 1
+
+
+@leaf
+def _write_arcs(buffer: Buffer, keep_arcs: bool, stacks: Stacks) -> None:
+    """Append the current sentence's candidates, or only the best of each group, as arcs."""
+    arc, number = stacks.counts[CANDIDATES], buffer.numbers[0]
     for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
         group = buffer.candidates[candidate].head
         if keep_arcs or buffer.groups[group].champion == candidate:

@@ -44,7 +44,8 @@ def decode(
     members = decoder.plan(sentences).members(part)
     sentences = [sentences[number] for number in members]
     began = time.perf_counter()
-    translations = decoder.decode(sentences, nbest_size if nbest else 0, traced=nbest_alignment)
+    traced = nbest_size if nbest and nbest_alignment else int(alignment is not None)
+    translations = decoder.decode(sentences, nbest_size if nbest else 0, traced=traced)
     seconds = time.perf_counter() - began
     write_lines(output, (" ".join(translation.tokens) for translation in translations))
     if nbest:

@@ -182,7 +182,7 @@ def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
     if len(model.arcs) == 0:
         return _score_coded(model, state, word)
     while state != 0:
-        context = model.contexts[state]
+        context = model.contexts[np.uint32(state)]
         if context.followers & follower_bit(word):
             slot = find_arc(model.arcs, state, word)
             if slot >= 0:

@@ -118,7 +118,7 @@ class SearchTranslator:
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
-        found = self.decoder.decode(list(sentences), nbest, traced=True)
+        found = self.decoder.decode(list(sentences), nbest, traced=nbest)
         return [
             Translated(source, [self._candidate(entry) for entry in translation.nbest])
             for source, translation in zip(sentences, found, strict=True)

@@ -97,11 +97,13 @@ class Outputs:
     def decode(self, decoder: Decoder, sentences: list[list[str]]) -> tuple[list[Translation], Lattices]:
         """Translations of some sentences, and their lattices where lattices are to be written."""
         size, distinct = (self.listing.size, self.listing.distinct) if self.listing else (0, True)
+        traced = int(self.alignments is not None)
         if not self.lattices:
-            return decoder.decode(sentences, size, distinct), []
+            return decoder.decode(sentences, size, distinct, traced), []
         nothing = empty_translation(decoder.feature_set.size, size)
         model, found = decoder.model, decoder.lattices(sentences)
-        return [nothing if one is None else translate(one, model, size, distinct)[0] for one in found], found
+        made = (one and translate(one, model, size, distinct, traced=traced)[0] for one in found)
+        return [translation or nothing for translation in made], found
 
 
 def alignment_line(translation: Translation) -> str:
