@@ -272,6 +272,20 @@ def test_feature_scores_every_ngram_once_per_stack(algorithm):
             assert entry.features[decoder.column] == expected
 
 
+@pytest.mark.parametrize("feature", [None, LastWords(), LastWords("LM0"), LastWords("LM0", lazy=False)])
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_no_batch_sees_what_another_left_in_its_memory(algorithm, feature, monkeypatch):
+    generator = np.random.default_rng(1)
+    lengths = generator.permutation(np.repeat(np.arange(1, 13), 2))
+    sentences = [generator.choice(["a", "b", "c", "x"], length).tolist() for length in lengths]
+    decoder = random_decoder(5, SearchSettings(algorithm=algorithm, stack_size=9, pop_limit=20), feature)
+    alone = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]
+    monkeypatch.setattr("neural_smt.decoding.search.BATCH", 2)
+    monkeypatch.setattr("neural_smt.decoding.search.FEATURE_BATCH", 2)
+    for found, expected in zip(decoder.decode(sentences, nbest=5), alone, strict=True):
+        assert [(e.tokens, e.score) for e in found.nbest] == [(e.tokens, e.score) for e in expected.nbest]
+
+
 def test_equal_sentences_are_searched_once():
     sentences = [["a", "b"], ["c", "a"], [], ["a", "b"], ["a", "b"], []]
     seen = []
