@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.decoding.buffer_primitives import Buffer, begin_stack, new_buffer
-from neural_smt.decoding.cube_primitives import Cubes, explore, find_spans, make_room, new_cubes
+from neural_smt.decoding.cube_primitives import SPANS, Cubes, explore, find_spans, make_room, new_cubes
 from neural_smt.decoding.expansion_primitives import expand
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
@@ -203,7 +203,7 @@ def _expand_stack(
     begin_stack(buffer)
     while not find_spans(sentence, size, task, stacks, cubes):
         buffer, cubes = make_room(0, buffer, cubes)
-    return expand(sentence, size, cubes.spans[: cubes.counts[0]], task, stacks, buffer), cubes
+    return expand(sentence, size, cubes.spans[: cubes.counts[SPANS]], task, stacks, buffer), cubes
 
 
 @kernel

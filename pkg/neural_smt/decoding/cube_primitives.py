@@ -42,7 +42,6 @@ CELL = np.dtype(
 )
 """A scored cell of a cube; fallback: score of the fallback language model, weightless."""
 
-
 SPANS, CUBES, ROWS, SEEN, CELLS = range(5)
 
 
@@ -50,9 +49,9 @@ class Cubes(NamedTuple):
     """Room for the spans that extend the coverages of a stack, and for its cubes.
 
     spans: ``SPAN``; cubes: ``CUBE``; rows: ``ROW``, of all cubes; seen: uint64, bit by column, which cells of a row
-    were scored, as many numbers a row as ``counts`` says; cells: ``CELL``, as they are scored; states: int32 [cells,
-    models], after each cell; keys, items: the cells that wait, a heap by score with future cost; counts: int64 [4],
-    spans, cubes, cells scored, and numbers a row; needed: int64 [5], the room that the stack needs.
+    were scored; cells: ``CELL``, as they are scored; states: int32 [cells, models], after each cell; keys, items: the
+    cells that wait, a heap by score with future cost; counts: int64 [5], how many ``SPANS``, ``CUBES`` and ``CELLS``
+    there are, and numbers of ``SEEN`` a row; needed: int64 [5], the room that the stack needs.
     """
 
     spans: np.ndarray
@@ -71,7 +70,7 @@ def new_cubes(models: int) -> Cubes:
     """No room yet; ``models``: how many language models there are."""
     rows = np.empty(0, SPAN), np.empty(0, CUBE), np.empty(0, ROW), np.empty(0, np.uint64), np.empty(0, CELL)
     cells = np.empty((0, models), np.int32), np.empty(0), np.empty(0, np.int32)
-    return Cubes(*rows, *cells, np.zeros(4, np.int64), np.zeros(5, np.int64))
+    return Cubes(*rows, *cells, np.zeros(5, np.int64), np.zeros(5, np.int64))
 
 
 @leaf
@@ -81,7 +80,7 @@ def find_spans(sentence: int, size: int, task: Task, stacks: Stacks, cubes: Cube
     cubes.needed[SPANS] = most_spans(sentence, size, task, stacks)
     if not _have_room(cubes):
         return False
-    cubes.counts[0] = write_spans(sentence, size, task, stacks, cubes.spans)
+    cubes.counts[SPANS] = write_spans(sentence, size, task, stacks, cubes.spans)
     return True
 
 
@@ -97,7 +96,7 @@ def explore(
     if not find_spans(sentence, size, task, stacks, cubes):
         return False
     _find_needs(pop_limit, task, stacks, cubes)
-    if not (has_room(buffer, pop_limit, cubes.counts[0]) and _have_room(cubes)):
+    if not (has_room(buffer, pop_limit, cubes.counts[SPANS]) and _have_room(cubes)):
         return False
     _write_cubes(sentence, task, stacks, buffer, cubes)
     _take_best(size == task.sentences.lengths[sentence], pop_limit, task, stacks, buffer, cubes)
@@ -128,15 +127,15 @@ def make_room(pop_limit: int, buffer: Buffer, cubes: Cubes) -> tuple[Buffer, Cub
 @leaf
 def _find_needs(pop_limit: int, task: Task, stacks: Stacks, cubes: Cubes) -> None:
     """Write the most room that the cubes of a stack need into ``needed``."""
-    spans, rows, columns, offsets = cubes.counts[0], 0, np.int64(1), task.options.offsets
+    spans, rows, columns, offsets = cubes.counts[SPANS], 0, np.int64(1), task.options.offsets
     for number in range(spans):
         span = cubes.spans[number]
         rows += np.int64(stacks.coverages[span.source].last) - np.int64(stacks.coverages[span.source].first)
         columns = max(columns, offsets[span.phrase + 1] - offsets[span.phrase])
-    cubes.counts[3] = (columns + 63) >> 6
+    cubes.counts[SEEN] = (columns + 63) >> 6
     cubes.needed[CUBES] = spans
     cubes.needed[ROWS] = rows
-    cubes.needed[SEEN] = rows * cubes.counts[3]
+    cubes.needed[SEEN] = rows * cubes.counts[SEEN]
     cubes.needed[CELLS] = spans + 2 * pop_limit
 
 
@@ -157,7 +156,7 @@ def _have_room(cubes: Cubes) -> bool:
 def _write_cubes(sentence: int, task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes) -> None:
     """Write one cube for every span that hypotheses have, and its rows, of which no cell is scored."""
     count, row, offsets = 0, 0, task.options.offsets
-    for number in range(cubes.counts[0]):
+    for number in range(cubes.counts[SPANS]):
         span = cubes.spans[number]
         first, row = row, _fill_rows(cubes.rows, row, span, task, stacks)
         if row > first:
@@ -171,9 +170,9 @@ def _write_cubes(sentence: int, task: Task, stacks: Stacks, buffer: Buffer, cube
             cube.coverage = new_coverage(sentence, span, task, stacks, buffer)
             cube.rest = buffer.coverages[cube.coverage].rest
             count += 1
-    cubes.seen[: row * cubes.counts[3]] = np.uint64(0)
-    cubes.counts[1] = count
-    cubes.counts[2] = 0
+    cubes.seen[: row * cubes.counts[SEEN]] = np.uint64(0)
+    cubes.counts[CUBES] = count
+    cubes.counts[CELLS] = 0
 
 
 @leaf
@@ -201,7 +200,7 @@ def _take_best(final: bool, pop_limit: int, task: Task, stacks: Stacks, buffer: 
     """Add the best cells to the buffer; final: they are complete translations."""
     search = task.search
     keys, items, waiting, pops = cubes.keys, cubes.items, 0, 0
-    for number in range(cubes.counts[1]):
+    for number in range(cubes.counts[CUBES]):
         made = _score_cell(np.uint32(number), 0, 0, cubes, final, task, stacks)
         waiting = push(keys, items, waiting, cubes.cells[made].score + cubes.cubes[number].rest, made)
     if keeps_arcs(search, final) and not search.keep_arcs:
@@ -234,11 +233,11 @@ def _score_cell(number: int, row: int, column: int, cubes: Cubes, final: bool, t
     """Score a cell of the cube ``number``; returns its own number, or -1 when it was scored before."""
     cube, options = cubes.cubes[number], task.options
     place, bit = np.uint32(cube.first + row), np.uint64(1) << np.uint64(column & 63)
-    word = np.uint64(place) * np.uint64(cubes.counts[3]) + np.uint64(column >> 6)
+    word = np.uint64(place) * np.uint64(cubes.counts[SEEN]) + np.uint64(column >> 6)
     if cubes.seen[word] & bit:
         return -1
     cubes.seen[word] |= bit
-    made, line, option = np.uint32(cubes.counts[2]), cubes.rows[place], np.uint32(cube.option + column)
+    made, line, option = np.uint32(cubes.counts[CELLS]), cubes.rows[place], np.uint32(cube.option + column)
     score = line.shared + options.score[option] + options.backward[option, line.turn]
     language, fallback = score_phrase(task, stacks.states[line.parent], option, final, cubes.states[made])
     cell = cubes.cells[made]
@@ -247,5 +246,5 @@ def _score_cell(number: int, row: int, column: int, cubes: Cubes, final: bool, t
     cell.column = column
     cell.score = score + language
     cell.fallback = fallback
-    cubes.counts[2] += 1
+    cubes.counts[CELLS] += 1
     return np.int64(made)

@@ -42,8 +42,8 @@ def start_search(task: Task, room: Stacks) -> Stacks:
     hypotheses["option"][:batch], states[:batch] = -1, [model.begin for model in task.models]
     coverages["first"][:batch] = ranges[:, 0, 0] = np.arange(batch)
     coverages["last"][:batch] = ranges[:, 0, 1] = np.arange(1, batch + 1)
-    arcs = with_room(room.arcs, 64 * batch)
-    return Stacks(hypotheses, states, history, coverages, ranges, np.array([0, batch, batch]), arcs, ranges * 0)
+    counts, arcs = np.array([0, batch, batch]), with_room(room.arcs, 64 * batch)
+    return Stacks(hypotheses, states, history, coverages, ranges, counts, arcs, np.zeros_like(ranges))
 
 
 @kernel
