@@ -133,7 +133,7 @@ def speed_of(trainer: Trainer, updates: int, seconds: float) -> dict[str, float]
     """
 
     def work() -> None:
-        with repeatable(trainer.device):
+        with repeatable(trainer.device, trainer.in_tiles):
             for _ in range(updates):
                 trainer.update()
 

@@ -16,7 +16,7 @@ from neural_smt.networks.attention.network import AttentionConfig, AttentionNetw
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, NgramBatch
 from neural_smt.networks.device import uploaded
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
-from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.packing import Filling, pack_pairs
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, SentenceBatch, pack_sentences
 from neural_smt.vocabulary import EOS, UNK
@@ -86,7 +86,7 @@ def pairs_case(network: type[nn.Module], config: type[Any], pack: Callable, scor
     return Case(network, config, SIZES | sizes, random_pairs, lambda pairs, place: pack(*sides(pairs), place), score)
 
 
-def phrases(conventions: Any, unit: str = "gated", filled: bool = False) -> Case:
+def phrases(conventions: Any, unit: str = "gated", filled: Filling = "") -> Case:
     conventions = Conventions.following(conventions)
     return pairs_case(
         EncoderDecoder,
@@ -103,7 +103,7 @@ def attention(
     allowed: Callable[[np.ndarray], np.ndarray] | None = None,
     own: bool = False,
     readout: str = "current",
-    filled: bool = False,
+    filled: Filling = "",
 ) -> Case:
     """allowed: the words that a target sentence may be predicted from, None: all; own: whether they are its own."""
 
@@ -199,6 +199,8 @@ RECURRENT = {
     "learned": recurrent(direct_size=0, slots=2, dimensions=3, input_rows=5),
 }
 
+WAYS: Sequence[Filling] = ("rows", "tiles")
+
 CASES = {
     **{str(conventions): phrases(conventions) for conventions in ("code", "paper")},
     **{name.name: phrases({name.name: "paper"}) for name in fields(Conventions)[:3]},
@@ -218,7 +220,7 @@ CASES = {
         lambda p, ngram, xp: cslm_log_probability(p, *ngram, xp),
     ),
     **RECURRENT,
-    **{f"{conventions}, filled up": phrases(conventions, filled=True) for conventions in ("code", "paper")},
-    "attention, filled up": attention(filled=True),
-    "words in common, filled up": attention(allowed=common_words, readout="previous", filled=True),
+    **{f"{ways}, in {way}": phrases(ways, filled=way) for ways in ("code", "paper") for way in WAYS},
+    **{f"attention, in {way}": attention(filled=way) for way in WAYS},
+    **{f"words in common, in {way}": attention(allowed=common_words, readout="previous", filled=way) for way in WAYS},
 }

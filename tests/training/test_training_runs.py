@@ -13,6 +13,8 @@ from training_runs import CASES, Inputs, arguments, kill_at, train, train_killed
 
 from neural_smt.io.files import read_json
 from neural_smt.networks.folder import read_weights
+from neural_smt.training import loop
+from neural_smt.training.loop import Trainer
 from neural_smt.training.steps import train_network
 
 
@@ -70,6 +72,30 @@ def test_bad_settings_are_refused(
 ) -> None:
     check_refused(pieces, train, kind, all_inputs[kind], tmp_path, **settings)
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(("kind", "settings"), CASES["devices"], ids=str)
+def test_products_in_tiles_train_as_others_do(
+    all_inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, settings: dict[str, Any]
+) -> None:
+    """Of factors that are rounded, in batches that are filled up, comes much the same; a recurrent model is spared."""
+    given = all_inputs[kind] | (all_inputs["candidates"] if "fix_embeddings" in settings else {})
+    told, products, seen = {}, torch.backends.mkldnn.matmul, set()
+    before, validate = products.fp32_precision, Trainer.perplexity
+
+    def look(trainer: Trainer) -> float | None:
+        seen.add((products.fp32_precision, trainer.task.filled))
+        return validate(trainer)
+
+    monkeypatch.setattr(Trainer, "perplexity", look)
+    for tiles in (False, True):
+        monkeypatch.setattr(loop, "multiplies_in_tiles", lambda tiles=tiles: tiles)
+        seen.clear()
+        train(kind, given, tmp_path / str(tiles), **settings | {"precision": "auto"})
+        assert seen == {("bf16", "tiles") if tiles and kind != "recurrent" else (before, "")}
+        told[tiles] = pd.read_csv(tmp_path / str(tiles) / "curve.csv").validation_perplexity.to_numpy()
+    assert products.fp32_precision == before
+    np.testing.assert_allclose(told[True], told[False], rtol=0.01)
 
 
 @pytest.mark.gpu

@@ -1,18 +1,18 @@
 """Minibatches without padding: sequences sorted by falling length and stored step by step.
 
 At step t only the first ``sizes[t]`` rows are alive, so a recurrence works on a shrinking block of rows, and the
-readout and the softmax see real words only. Where batches are to have few shapes (CUDA graphs), they are filled up: all
-rows go on, reading end symbols, and what is predicted after the first of them belongs to no pair.
+readout and the softmax see real words only. Where batches are to have few shapes, they are filled up: rows go on,
+reading end symbols, and what is predicted after the first of them belongs to no pair.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.networks.device import CPU, uploaded
+from neural_smt.networks.device import CPU, MULTIPLE, uploaded
 from neural_smt.networks.softmax import Sample
 from neural_smt.vocabulary import EOS
 
@@ -111,27 +111,54 @@ def close(sequences: Ragged) -> np.ndarray:
     return np.insert(sequences.values, sequences.offsets[1:], EOS)
 
 
+Filling = Literal["", "rows", "tiles"]
+"""How batches are filled up: not at all; all rows go on to the end, for CUDA graphs; rows and positions come in tiles,
+for processors that multiply these, by products that are compiled for each shape.
+"""
+
 FEW = 8
-"""Steps that sequences are filled up to a multiple of, if they have more."""
+"""Steps that rows which go on to the end are filled up to a multiple of, if they have more."""
+
+TILE = 16
+"""Rows of a tile; positions of a batch come in several tiles (``MULTIPLE``)."""
 
 
-def time_major(sequences: Ragged, filled: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _filled_sizes(sizes: np.ndarray, filled: Filling) -> np.ndarray:
+    """Rows alive at each step, int64, once they are filled up."""
+    rows = sizes[:1]
+    if filled == "rows":
+        return np.repeat(rows, -(-len(sizes) // FEW) * FEW if len(sizes) > FEW else len(sizes))
+    sizes = np.minimum(-(-sizes // TILE) * TILE, rows)
+    missing = -sizes.sum() % MULTIPLE
+    # the last steps take what is missing, as far as the steps before them have more rows, and then further steps
+    for step in range(len(sizes) - 1, 0, -1):
+        more = min(missing, sizes[step - 1] - sizes[step])
+        sizes[step] += more
+        missing -= more
+    further = []
+    while missing:
+        further.append(min(missing, sizes[-1]))
+        missing -= further[-1]
+    return np.array([*sizes, *further], dtype=np.int64)
+
+
+def time_major(sequences: Ragged, filled: Filling = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sequences, an end symbol added to each, by falling length and step by step.
 
     Returns int64 ``[B]``, the sequence in each row (equal lengths keep their order); bool ``[steps, B]``, the rows that
-    are alive at each step; int64 ``[N]``, where each position of these steps stands in what ``close`` gives. Filled up,
-    all rows are alive at all steps, and stay at their end symbol.
+    are alive at each step; int64 ``[N]``, where each position of these steps stands in what ``close`` gives. Rows that
+    are filled up stay at their end symbol.
     """
     lengths = sequences.lengths + 1
     order = np.argsort(-lengths, kind="stable")
-    longest = int(lengths.max(initial=0))
-    steps = np.arange(-(-longest // FEW) * FEW if filled and longest > FEW else longest)[:, None]
-    alive = steps < (len(steps) if filled else lengths[order])
-    alive = np.broadcast_to(alive, (len(steps), len(order)))
+    alive = np.arange(int(lengths.max(initial=0)))[:, None] < lengths[order]
+    if filled:
+        alive = np.arange(len(order)) < _filled_sizes(alive.sum(axis=1), filled)[:, None]
+    steps = np.arange(len(alive))[:, None]
     return order, alive, (offsets_of(lengths)[order] + np.minimum(steps, lengths[order] - 1))[alive]
 
 
-def pack(sequences: Ragged, device: torch.device = CPU, filled: bool = False) -> tuple[Packed, np.ndarray]:
+def pack(sequences: Ragged, device: torch.device = CPU, filled: Filling = "") -> tuple[Packed, np.ndarray]:
     """Pack non-empty or empty sequences of ids, an end symbol added to each, or filled up.
 
     Returns the packed sequences and int64 ``[B]``, the sequence that each row holds (equal lengths keep their order).
@@ -152,7 +179,7 @@ def pack(sequences: Ragged, device: torch.device = CPU, filled: bool = False) ->
     return uploaded(Packed(sizes=sizes.tolist(), **tensors), device), order
 
 
-def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU, filled: bool = False) -> PairBatch:
+def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU, filled: Filling = "") -> PairBatch:
     """Pack pair i = (source i, target i) of shortlist ids without end symbols; filled: up, to few shapes."""
     packed_source, source_order = pack(source, filled=filled)
     packed_target, target_order = pack(target, filled=filled)
@@ -160,4 +187,4 @@ def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU, fille
     owners = order[packed_target.rows]
     if filled:
         owners[torch.arange(len(owners)) > packed_target.last[packed_target.rows]] = len(order)
-    return uploaded(PairBatch(packed_source, packed_target, pairing, order, owners, filled=filled), device)
+    return uploaded(PairBatch(packed_source, packed_target, pairing, order, owners, filled=bool(filled)), device)

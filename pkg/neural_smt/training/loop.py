@@ -20,7 +20,8 @@ from tqdm import tqdm
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.device import Staged, precision_context, repeatable, uploaded
+from neural_smt.networks.device import Staged, multiplies_in_tiles, precision_context, repeatable, uploaded
+from neural_smt.networks.packing import Filling
 from neural_smt.training.graphs import Graphs
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
@@ -53,13 +54,14 @@ class Task(Protocol):
     held-out examples; updates_per_epoch: after so many every example has been seen; minibatch: that of an update
     (counted from 0), a function of this number alone, or the share of it that a process takes: with fewer examples, or
     none, and the divisor of the whole; it may be packed in another thread, before its time has come. begin: what else
-    of the network changes before an update. filled: whether minibatches of updates shall have few shapes, where the
-    kind of network knows how.
+    of the network changes before an update. in_tiles: whether minibatches have so few shapes that multiplying in tiles
+    pays; filled: how those of updates shall be filled up to have few, where the kind of network knows how.
     """
 
     validation: list[Minibatch]
     updates_per_epoch: int
-    filled: bool
+    in_tiles: bool
+    filled: Filling
 
     @property
     def network(self) -> nn.Module: ...
@@ -151,7 +153,8 @@ class TextTask:
     """
 
     held_out_batch: int
-    filled = False
+    in_tiles = True
+    filled: Filling = ""
 
     def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder):
         self.network, self.text, self.order = network, text, order
@@ -260,7 +263,10 @@ class Trainer:
         on_gpu = self.device.type != "cpu"
         self._threads = ThreadPoolExecutor(2) if on_gpu else None
         self._graphs = Graphs(self._differentiate, self.parameters) if on_gpu and self.graphs else None
-        self.task.filled = self._graphs is not None
+        self.in_tiles = (
+            not on_gpu and self.task.in_tiles and self.settings.precision != "fp32" and multiplies_in_tiles()
+        )
+        self.task.filled = "rows" if self._graphs else "tiles" if self.in_tiles else ""
         # what updates have cost, which may still be on a GPU, and the examples and words of this process since
         self._cost = torch.zeros((), dtype=torch.float64, device=self.device)
         self._seen = [0, 0]
@@ -273,7 +279,7 @@ class Trainer:
 
         The network then holds the weights that ``settings.keep`` asks for.
         """
-        with repeatable(self.device), self._threads or nullcontext():
+        with repeatable(self.device, self.in_tiles), self._threads or nullcontext():
             records = self._train()
             self._written()
             return records

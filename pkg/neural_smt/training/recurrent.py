@@ -90,6 +90,7 @@ class RecurrentTask(TextTask):
     """Minibatches of sentences of ``text``, drawn in a new order in each epoch; held-out sentences by length."""
 
     held_out_batch = VALIDATION_BATCH
+    in_tiles = False
     network: RecurrentNetwork
 
     def pack(self, text: JointText, rows: np.ndarray, whole: int = 1) -> Minibatch:

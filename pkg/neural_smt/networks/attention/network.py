@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, decode
 from neural_smt.networks.attention.scorer import Groups, Memory, attend
-from neural_smt.networks.device import CPU, ExactLinear, Linear, linear, product, rounded, uploaded
+from neural_smt.networks.device import CPU, MULTIPLE, ExactLinear, Linear, linear, product, rounded, uploaded
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork, side_by_side
-from neural_smt.networks.packing import UNMASKED, Masks, Packed, PairBatch, pack, pack_pairs
+from neural_smt.networks.packing import UNMASKED, Filling, Masks, Packed, PairBatch, pack, pack_pairs
 from neural_smt.networks.softmax import OutputLayer
 from neural_smt.vocabulary import EOS, UNK
 
@@ -85,7 +85,7 @@ def pack_batch(
     device: torch.device = CPU,
     ids: np.ndarray | None = None,
     allowed: np.ndarray | None = None,
-    filled: bool = False,
+    filled: Filling = "",
 ) -> AttentionBatch:
     """Pack pair i = (source i, target i) of ids without end symbols.
 
@@ -97,14 +97,14 @@ def pack_batch(
     layout = SourceLayout.of(pairs.source, pairs.pairing)
     vocabulary = None if ids is None else _vocabulary(pairs, ids, allowed)
     if filled and vocabulary is not None and allowed is None:
-        further = -len(vocabulary.ids) % MANY
+        further = -len(vocabulary.ids) % (MANY if filled == "rows" else MULTIPLE)
         offsets = nn.functional.pad(torch.zeros(len(vocabulary.ids)), (0, further), value=-torch.inf)
         vocabulary = replace(vocabulary, ids=nn.functional.pad(vocabulary.ids, (0, further)), offsets=offsets)
     return uploaded(AttentionBatch(pairs, layout, vocabulary), device)
 
 
 MANY = 1024
-"""Words to predict from that they are filled up to a multiple of."""
+"""Words to predict from that they are filled up to a multiple of for CUDA graphs."""
 
 
 def _vocabulary(pairs: PairBatch, ids: np.ndarray, allowed: np.ndarray | None) -> BatchVocabulary:
