@@ -146,7 +146,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         """
         inputs = self.encoder.inputs(self.source_embedding(source.words, mask))
         initial = self.encoder.candidate_weight.new_zeros(source.sizes[0], self.config.hidden)
-        return self.summarise(self.encoder(inputs, initial, source.sizes)[source.last])
+        return self.summarise(self.encoder(inputs, initial, source.sizes).index_select(0, source.last))
 
     def summarise(self, states: Tensor) -> Tensor:
         """c from the encoder's state after the end symbol, ``[B, H]`` -> ``[B, H]`` (``Conventions.summary``)."""
@@ -170,7 +170,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         target, masks = batch.target, batch.masks()
         context = self.decoder_context(self.encode(batch.source, masks.source)).take(batch.pairing)
         embedded = rounded(self.target_embedding(target.before, masks.target))
-        inputs = self.decoder.inputs(embedded) + context.inputs[target.rows[batch.pairs :]]
+        inputs = self.decoder.inputs(embedded) + context.inputs.index_select(0, target.rows[batch.pairs :])
         sizes = target.sizes[1:]
         initial = context.initial
         if self.config.conventions.first_step == "paper":
@@ -181,7 +181,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         if self.config.conventions.first_step == "code":
             states = torch.cat((initial, states))
         words = nn.functional.pad(self.word_readout(embedded), (0, 0, batch.pairs, 0))
-        inner = self.before_softmax(states, words, context.readout[target.rows], masks.readout)
+        inner = self.before_softmax(states, words, context.readout.index_select(0, target.rows), masks.readout)
         ids, places, chances = batch.sample or (None, target.words, None)
         scores = self.output.scores(inner, ids, places, words.dtype, chances, batch.smoothing)
         return batch.of_pairs(scores)

@@ -131,7 +131,7 @@ class _WordLogProbabilities(torch.autograd.Function):
         inner, weight, words, exponentials, normalisers = ctx.saved_tensors
         share = (d_output / normalisers)[:, None]
         d_inner = product(exponentials, weight, ctx.dtype)[: len(inner)].mul_(-share)
-        d_inner.addcmul_(weight[words], d_output[:, None])
+        d_inner.addcmul_(weight.index_select(0, words), d_output[:, None])
         scaled = torch.cat((inner, torch.ones_like(share)), 1)
         width = scaled.shape[1]
         further = missing(scaled, width), len(exponentials) - len(inner)

@@ -16,6 +16,8 @@ NOTHING = np.zeros(0, dtype=np.float32)
 
 def _flat(array: Tensor) -> np.ndarray:
     """The numbers of rows ``[n, ...]``, from the first to the last, with what lies between the rows."""
+    if array.is_contiguous():
+        return array.numpy().ravel()
     rows, columns = array.shape
     return array.as_strided(((rows - 1) * array.stride(0) + columns if rows else 0,), (1,)).numpy()
 
