@@ -61,15 +61,17 @@ def measure(size: str, case: Case, device: str, precision: str, threads: int, se
     pairs = random_sentence_pairs(SOURCE_WORDS, case.words, settings.batch * BUFFER, case.limited)
     trainer = translation_trainer(network, settings, pairs)
     before = resident_megabytes()
-    for _ in range(BUFFER):
-        trainer.update()
-    rounds, processor, words, began = [], [], predicted_words(trainer, BUFFER), time.perf_counter()
-    while not rounds or time.perf_counter() - began < seconds:
-        start, busy = time.perf_counter(), time.process_time()
+    rounds, processor = [], []
+    with trainer.products():
         for _ in range(BUFFER):
             trainer.update()
-        rounds.append(time.perf_counter() - start)
-        processor.append(time.process_time() - busy)
+        words, began = predicted_words(trainer, BUFFER), time.perf_counter()
+        while not rounds or time.perf_counter() - began < seconds:
+            start, busy = time.perf_counter(), time.process_time()
+            for _ in range(BUFFER):
+                trainer.update()
+            rounds.append(time.perf_counter() - start)
+            processor.append(time.process_time() - busy)
     vocabularies = [trainer.task.minibatch(update).inputs.vocabulary for update in range(BUFFER)]
     outputs = np.mean([case.words if v is None else len(v.ids) for v in vocabularies])
     peak = peak_megabytes()

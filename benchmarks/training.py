@@ -4,8 +4,9 @@ Whole: updates (minibatch, forward, backward, clipping, AdaDelta) on pairs with 
 Products: the matrix products that some of them execute, recorded on the way, of the same shapes, layouts and types, on
 matrices made before; both are timed in turn. Three ways: by PyTorch alone, which is how this began (its default
 product, its operations for each step of gated units and of the optimiser), with a softmax over all words; by what is
-chosen for this processor and our kernels; and the same with a softmax estimated from the words of a batch and 500
-others. Tokens are target words with end symbols. Writes benchmarks/results/training.json.
+chosen for this processor (with precision auto, tiles where it has them) and our kernels; and the same with a softmax
+estimated from the words of a batch and 500 others. Tokens are target words with end symbols. Writes
+benchmarks/results/training.json.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from neural_smt.io.files import write_json
 from neural_smt.networks import device, recurrence
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from neural_smt.training import optimisers
+from neural_smt.training import loop, optimisers
 
 BATCH = 128
 
@@ -44,10 +45,13 @@ WAYS = {"PyTorch": Way(False, 0), "all words": Way(True, 0), "sampled": Way(True
 
 @contextmanager
 def by_pytorch_alone() -> Iterator[None]:
-    """Nothing but PyTorch multiplies and takes steps."""
-    product = patch.object(device, "onednn_chosen", lambda: False)
-    steps = patch.object(recurrence, "step_kernels", lambda *_: None)
-    with product, steps, patch.object(optimisers, "kernels_for", lambda *_: None):
+    """Nothing but PyTorch multiplies, in float32 on a CPU, and takes steps."""
+    with (
+        patch.object(device, "onednn_chosen", lambda: False),
+        patch.object(loop, "multiplies_in_tiles", lambda: False),
+        patch.object(recurrence, "step_kernels", lambda *_: None),
+        patch.object(optimisers, "kernels_for", lambda *_: None),
+    ):
         yield
 
 

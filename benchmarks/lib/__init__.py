@@ -34,7 +34,7 @@ def network_parser(description: str, sizes: Iterable[str]) -> argparse.ArgumentP
     sizes = tuple(sizes)
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="auto")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
     parser.add_argument("--sizes", nargs="*", choices=sizes, default=sizes)
     return parser

@@ -13,7 +13,6 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.cslm import CslmNetwork
-from neural_smt.networks.device import repeatable
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
 from neural_smt.training.attention import AttentionTask, SentencePairs
@@ -133,7 +132,7 @@ def speed_of(trainer: Trainer, updates: int, seconds: float) -> dict[str, float]
     """
 
     def work() -> None:
-        with repeatable(trainer.device, trainer.in_tiles):
+        with trainer.products():
             for _ in range(updates):
                 trainer.update()
 

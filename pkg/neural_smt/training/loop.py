@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -274,12 +274,16 @@ class Trainer:
         self._written: Callable[[], object] = lambda: None
         self.validate_every = self.settings.validate_every or self.task.updates_per_epoch
 
+    def products(self) -> AbstractContextManager[None]:
+        """What updates multiply by (``repeatable``)."""
+        return repeatable(self.device, self.in_tiles)
+
     def train(self) -> list[Record]:
         """Go on from the checkpoint, if there is one, to the end; returns the learning curve.
 
         The network then holds the weights that ``settings.keep`` asks for.
         """
-        with repeatable(self.device, self.in_tiles), self._threads or nullcontext():
+        with self.products(), self._threads or nullcontext():
             records = self._train()
             self._written()
             return records
