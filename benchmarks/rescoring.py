@@ -33,7 +33,7 @@ from neural_smt.training.texts import Pairs
 from neural_smt.vocabulary import Vocabulary
 
 BATCH = 1024
-PAIRS = {"embedded": 40_000, "captions": 20_000, "paper": 8_000, "table": 20_000}
+PAIRS = {"embedded": 40_000, "captions": 20_000, "news": 12_000, "paper": 8_000, "table": 20_000}
 NAIVE_PAIRS = 2_000
 
 

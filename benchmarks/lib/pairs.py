@@ -9,9 +9,10 @@ from neural_smt.training.texts import Pairs
 SIZES = {
     "embedded": EncoderDecoderConfig(3_000, 6_000, hidden=128, embedding=48, maxout=64, rank=48),
     "captions": EncoderDecoderConfig(11_251, 11_565, hidden=160, embedding=64, maxout=80, rank=40),
+    "news": EncoderDecoderConfig(15_003, 15_003, hidden=256, embedding=100, maxout=128, rank=64),
     "paper": EncoderDecoderConfig(15_003, 15_003),
 }
-"""Name -> sizes: those of two experiments, and those of Cho et al. (2014)."""
+"""Name -> sizes: those of three experiments, and those of Cho et al. (2014)."""
 
 LONGEST = 7
 
