@@ -64,10 +64,9 @@ def test_extra_columns_are_written_as_probabilities(table: PhraseTable, vocabula
     assert found == [[score, "3.72008e-44"] for score in ("0.5", "0.125", "0.25", "1")]
 
 
-@pytest.mark.parametrize("mapped", [True, False])
-def test_a_saved_table_is_loaded_as_it_was(table: PhraseTable, vocabularies, tmp_path: Path, mapped: bool) -> None:
+def test_a_saved_table_is_loaded_as_it_was(table: PhraseTable, vocabularies, tmp_path: Path) -> None:
     table.save(tmp_path / "table")
-    loaded = PhraseTable.load(tmp_path / "table", mapped, vocabularies)
+    loaded = PhraseTable.load(tmp_path / "table", vocabularies)
     assert (len(loaded), loaded.max_length, loaded.digest) == (4, table.max_length, table.digest)
     assert_same_table(loaded, table, "scores", "counts", "reordering", "source_index")
     for number, phrase in enumerate(table.source):

@@ -173,13 +173,13 @@ class NgramModel:
             write_record(folder, _Exact(*unigrams, *pairs), meta)
 
     @classmethod
-    def load(cls, folder: Path, vocabulary: Vocabulary | None = None, mapped: bool = True) -> "NgramModel":
-        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false.
+    def load(cls, folder: Path, vocabulary: Vocabulary | None = None) -> "NgramModel":
+        """Read what ``save`` wrote, memory-mapped.
 
         ``UserError`` when a file is missing or damaged, or when the model was made for another vocabulary than the one
         given.
         """
-        arrays = read_arrays(Path(folder) / FILE, mapped=mapped)
+        arrays = read_arrays(Path(folder) / FILE)
         meta, sizes = arrays.meta, {} if vocabulary is None else {"words": len(vocabulary)}
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")

@@ -180,7 +180,7 @@ def pack(sequences: Ragged, device: torch.device = CPU, filled: Filling = "") ->
 
 
 def pack_pairs(source: Ragged, target: Ragged, device: torch.device = CPU, filled: Filling = "") -> PairBatch:
-    """Pack pair i = (source i, target i) of shortlist ids without end symbols; filled: up, to few shapes."""
+    """Pack pair i = (source i, target i) of shortlist ids without end symbols; filled: see ``Filling``."""
     packed_source, source_order = pack(source, filled=filled)
     packed_target, target_order = pack(target, filled=filled)
     pairing, order = map(torch.from_numpy, (np.argsort(source_order)[target_order], target_order))

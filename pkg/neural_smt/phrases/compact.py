@@ -165,4 +165,4 @@ def open_table(folder: Path, vocabularies: Vocabularies) -> Table:
     """The table of a folder, of whichever kind; ``UserError`` where its ids are of other vocabularies."""
     if "compact" in read_meta(Path(folder) / FILE):
         return CompactTable.load(folder, vocabularies)
-    return PhraseTable.load(folder, vocabularies=vocabularies)
+    return PhraseTable.load(folder, vocabularies)

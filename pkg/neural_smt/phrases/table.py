@@ -211,12 +211,12 @@ class PhraseTable(Entries):
             write_arrays(temporary / FILE, arrays_of(self, _Indexed), self.meta)
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True, vocabularies: Sequence[Vocabulary] = ()) -> Self:
-        """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false.
+    def load(cls, folder: Path, vocabularies: Sequence[Vocabulary] = ()) -> Self:
+        """Read what ``save`` wrote, memory-mapped read-only.
 
         vocabularies: source and target; ``UserError`` where the ids of the table are those of others.
         """
-        arrays = read_arrays(Path(folder) / FILE, mapped=mapped)
+        arrays = read_arrays(Path(folder) / FILE)
         digests = {f"{side}_digest": arrays.meta[f"{side}_vocabulary"] for side in SIDES}
         check_made_with(arrays.meta, vocabularies)
         sizes = {f"{side}_words": len(vocabulary) for side, vocabulary in zip(SIDES, vocabularies, strict=False)}
@@ -229,7 +229,7 @@ class PhraseTable(Entries):
     def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, Vocabularies]:
         """A table and the vocabularies of its ids, source first; ``UserError`` where it was made with others."""
         vocabularies = Vocabulary.load(source), Vocabulary.load(target)
-        return cls.load(folder, vocabularies=vocabularies), vocabularies
+        return cls.load(folder, vocabularies), vocabularies
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def load_sources(
     words = None if lexical is None else LexicalTable.load(lexical)
     if words is not None and (len(words.offsets) - 1, len(words.target_given_null)) != (len(source), len(target)):
         raise UserError(f"{lexical}: made with other vocabularies than those given; build the lexical tables again")
-    phrases = None if phrase_table is None else PhraseTable.load(phrase_table, vocabularies=(source, target))
+    phrases = None if phrase_table is None else PhraseTable.load(phrase_table, (source, target))
     return Sources(source, target, Vocabulary.load(network_vocabulary), words, phrases)
 
 
