@@ -38,7 +38,8 @@ def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
 
 
 def trainer_of(pairs: SentencePairs, words: int, folder: Path, **settings: Any) -> Trainer:
-    chosen = network_settings("attention", SETTINGS["attention"] | settings)
+    """In float32, so that no processor has its batches filled up."""
+    chosen = network_settings("attention", SETTINGS["attention"] | {"precision": "fp32"} | settings)
     network = AttentionNetwork(AttentionConfig(words, words, 8, 6, 7, 5, 4), seed=2)
     task = AttentionTask(network, pairs, pairs, chosen, seed=3)
     parameters = dict(network.named_parameters())

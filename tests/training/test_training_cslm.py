@@ -44,7 +44,7 @@ def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
 
 
 def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path) -> None:
-    train("cslm", inputs, tmp_path, updates=200)
+    train("cslm", inputs, tmp_path, updates=200, precision="fp32")
     found = read_json(tmp_path / "held_out.json")
     vocabulary, shortlist = Vocabulary.load(inputs["vocabulary"]), Vocabulary.load(inputs["shortlist"])
     lines = [line for text in inputs["texts"] for line in text.read_text().splitlines()]
