@@ -68,7 +68,7 @@ def test_two_gpus_do_what_a_cpu_does(all_inputs: dict[str, Inputs], tmp_path: Pa
     for case in ("code", "cslm", "adagrad", "candidates"):
         kind, inputs, options = given(case, all_inputs)
         fewer = {"epochs": 1} if kind == "recurrent" else {"updates": 5}
-        runs[case] = kind, inputs, options | fewer | {"precision": "fp32"}
+        runs[case] = kind, inputs, options | fewer
     run_in_two([arguments(*run[:2], tmp_path / case, **run[2]) for case, run in runs.items()], tmp_path, "cuda")
     for case, (kind, inputs, options) in runs.items():
         train(kind, inputs, tmp_path / f"{case}.one", **options)
