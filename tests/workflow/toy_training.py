@@ -36,6 +36,6 @@ def prepare(*, texts, vocabulary, shortlist, settings, place, seed):
     network, count = Toy(ToyConfig(len(known))).to(place), len(words)
     loop = settings.replace(validate_every=10, checkpoint_every=10, patience=0, keep="last", precision="fp32")
     minibatches = {"minibatch": lambda _, share=WHOLE: Minibatch(words, count, count), "begin": lambda _: None}
-    task = SimpleNamespace(network=network, updates_per_epoch=4, validation=[], **minibatches)
+    task = SimpleNamespace(network=network, updates_per_epoch=4, validation=[], in_tiles=False, **minibatches)
     optimiser = AdaDelta(dict(network.named_parameters()), 1e-6)
     return Training(task, optimiser, loop, [], [words.numpy()], lambda folder, _: Trained(network, known).save(folder))
