@@ -50,15 +50,15 @@ def describe_device(device: torch.device) -> str:
 
 
 def precision_context(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Products of bfloat16 for ``"bf16"``, or for ``"auto"`` on CUDA; nothing for ``"fp32"``.
+    """Autocast to bfloat16 for ``"bf16"``, or for ``"auto"`` on CUDA; nothing for ``"fp32"``.
 
     Weights, states, log-probabilities and sums stay in float32; only matrix products are rounded.
     """
     if precision not in ("auto", "fp32", "bf16"):
         raise UserError(f"precision is {precision!r}; set it to auto, fp32 or bf16")
-    if device.type == "cpu" and (precision == "auto" or _now.in_tiles):
-        return nullcontext()
-    return nullcontext() if precision == "fp32" else torch.autocast(device.type, dtype=torch.bfloat16)
+    if precision == "bf16" or (precision == "auto" and device.type == "cuda"):
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return nullcontext()
 
 
 @contextmanager
@@ -80,11 +80,11 @@ def repeatable(device: torch.device, in_tiles: bool = False) -> Iterator[None]:
     onednn: Any = torch.backends.mkldnn
     usual = onednn.matmul.fp32_precision
     onednn.matmul.fp32_precision = "bf16" if in_tiles else usual
-    _now.training, _now.in_tiles = True, in_tiles
+    _now.training = True
     try:
         yield
     finally:
-        _now.training = _now.in_tiles = False
+        _now.training = False
         onednn.matmul.fp32_precision = usual
         torch.set_deterministic_debug_mode(before)
         memory.fill_uninitialized_memory = filled
@@ -116,7 +116,7 @@ def onednn_offered() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
-_now = SimpleNamespace(training=False, in_tiles=False)
+_now = SimpleNamespace(training=False)
 
 
 def onednn_chosen() -> bool:

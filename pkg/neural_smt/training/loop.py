@@ -266,6 +266,8 @@ class Trainer:
         self.in_tiles = (
             not on_gpu and self.task.in_tiles and self.settings.precision != "fp32" and multiplies_in_tiles()
         )
+        # tiles round by themselves
+        self._precision = "fp32" if self.in_tiles else self.settings.precision
         self.task.filled = "rows" if self._graphs else "tiles" if self.in_tiles else ""
         # what updates have cost, which may still be on a GPU, and the examples and words of this process since
         self._cost = torch.zeros((), dtype=torch.float64, device=self.device)
@@ -325,7 +327,7 @@ class Trainer:
         if not batches:
             return None
         totals = [0.0] * len(batches)
-        with torch.no_grad(), precision_context(self.device, self.settings.precision):
+        with torch.no_grad(), precision_context(self.device, self._precision):
             for number in range(len(batches))[self.processes.share]:
                 inputs = uploaded(batches[number].inputs, self.device)
                 totals[number] = self.network(inputs).double().sum().item()
@@ -366,7 +368,7 @@ class Trainer:
 
     def _differentiate(self, inputs: Any, divisor: int) -> None:
         """Leave the gradient of a minibatch's cost with the parameters, and add the cost to those before."""
-        with precision_context(self.device, self.settings.precision):
+        with precision_context(self.device, self._precision):
             cost = -self.network(inputs).sum()
         (cost / divisor).backward()
         self._cost += cost.detach()
