@@ -3,14 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
-from network_cases import enlarge, random_pairs, sides
+from network_cases import CASES, enlarge, random_pairs, sides
 
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import PairBatch, pack_pairs
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.networks.softmax import smoothed, word_log_probabilities
-from neural_smt.training.loop import WHOLE
-from neural_smt.training.noise import NoiseSource
+from neural_smt.training.loop import WHOLE, BatchOrder
+from neural_smt.training.noise import NoiseSource, draw_masks
+from neural_smt.training.recurrent import JointText, RecurrentTask
 
 CPU = torch.device("cpu")
 SOURCE = NoiseSource(dropout=0.25, smoothing=0.1, embedding=200, maxout=100, seed=1)
@@ -73,6 +77,31 @@ def test_scores_under_noise_are_those_of_a_network_without_the_silent_units() ->
                 part.bias *= mask
             other.inner.weight *= masks[2]
             torch.testing.assert_close(other(packed([PAIRS[pair]]))[0], together[pair])
+
+
+def test_a_recurrent_model_is_trained_without_the_silent_units_of_each_sentence() -> None:
+    """Embeddings and states as they are read; the state goes on whole."""
+    case = CASES["recurrent"]
+    network, sentences = case.random(), [words for words, _ in case.examples(7, 1)]
+    text = JointText(Ragged.from_lists(sentences))
+    task = RecurrentTask(network, text, text, BatchOrder(text.lengths, 7, seed=3, buffer=2), dropout=0.5)
+    whole, rows = task.minibatch(4), task.order.rows(4)
+    masks = draw_masks(0.5, 12, 3, 4, WHOLE, 7).double()
+    with torch.no_grad():
+        found = RecurrentNetwork.forward(network, whole.inputs._replace(silent=whole.inputs.silent.double()))
+        plain = RecurrentNetwork.forward(network, task.minibatch(4).inputs._replace(silent=None))
+        assert not torch.allclose(found, plain)
+        sums = np.add.reduceat(found.numpy()[np.argsort(whole.inputs.tokens)], offsets_of(text.lengths[rows] + 1)[:-1])
+        for row, (sentence, silent) in enumerate(zip(rows, masks, strict=True)):
+            other = case.random()
+            other.embedding *= silent[:6]
+            other.class_output *= silent[6:]
+            other.word_output *= silent[6:]
+            assert other(case.pack([(sentences[sentence], np.zeros((0, 0)))], CPU)).item() == pytest.approx(sums[row])
+    share = task.minibatch(4, slice(2, 5)).inputs
+    together = dict(zip(whole.inputs.order.tolist(), whole.inputs.silent, strict=True))
+    for row, silent in zip(share.order.tolist(), share.silent, strict=True):
+        assert torch.equal(together[row + 2], silent)
 
 
 def test_smoothed_scores_are_those_of_the_formula() -> None:

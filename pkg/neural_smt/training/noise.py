@@ -5,10 +5,17 @@ from typing import Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.networks.layers import MaxoutNetwork
 from neural_smt.networks.packing import Noise, PairBatch
+
+
+def draw_masks(dropout: float, units: int, seed: int, update: int, share: slice, whole: int) -> Tensor:
+    """What units are multiplied by, float32 ``[share, units]``: of the examples of an update, or a share of them."""
+    left = np.random.default_rng([seed, update, 1]).random((whole, units), dtype=np.float32)[share] >= dropout
+    return torch.from_numpy(left.astype(np.float32) / np.float32(1 - dropout))
 
 
 @dataclass(frozen=True)
@@ -36,9 +43,7 @@ class NoiseSource:
         """Of an update: batch, the share of its ``whole`` pairs; None where nothing is asked for."""
         if not self.dropout and not self.smoothing:
             return None
-        random = np.random.default_rng([self.seed, update, 1])
-        left = random.random((whole, 2 * self.embedding + self.maxout), dtype=np.float32)[share] >= self.dropout
-        masks = torch.from_numpy(left.astype(np.float32) / np.float32(1 - self.dropout))
+        masks = draw_masks(self.dropout, 2 * self.embedding + self.maxout, self.seed, update, share, whole)
         pair_of_source = torch.empty_like(batch.order)
         pair_of_source[batch.pairing] = batch.order
         source, target, readout = masks.split((self.embedding, self.embedding, self.maxout), 1)

@@ -32,7 +32,8 @@ from neural_smt.selection.origins import lines_of_sources
 from neural_smt.shortlist import repeated_words, shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
 from neural_smt.training.learning_curve import Record
-from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training, by_length
+from neural_smt.training.loop import WHOLE, BatchOrder, Minibatch, TextTask, Training, by_length
+from neural_smt.training.noise import draw_masks
 from neural_smt.training.texts import NgramText, draw_lines, draw_sentences
 from neural_smt.training.word_classes import choose_classes, expected_cost, predicted_counts
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -92,6 +93,19 @@ class RecurrentTask(TextTask):
     held_out_batch = VALIDATION_BATCH
     in_tiles = False
     network: RecurrentNetwork
+
+    def __init__(self, *arguments: Any, dropout: float = 0.0):
+        super().__init__(*arguments)
+        self.dropout = dropout
+
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """See ``TextTask``; with dropout some units of each sentence are silent."""
+        batch = super().minibatch(update, share)
+        if not (self.dropout and batch.examples):
+            return batch
+        order, whole = self.order, len(self.order.rows(update))
+        masks = draw_masks(self.dropout, 2 * self.network.config.hidden, order.seed, update, share, whole)
+        return batch._replace(inputs=batch.inputs._replace(silent=masks[batch.inputs.order]))
 
     def pack(self, text: JointText, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
@@ -304,7 +318,8 @@ def prepare(
     config = RecurrentConfig(words, len(classes), settings.hidden, *of_source, direct_size, settings.direct_order)
     network = RecurrentNetwork(config, classes, seed).to(place)
     network.backpropagation = Backpropagation(settings.bptt, settings.clip)
-    task = RecurrentTask(network, text, held_out, BatchOrder(text.lengths, settings.batch, seed, BUFFER))
+    order = BatchOrder(text.lengths, settings.batch, seed, BUFFER)
+    task = RecurrentTask(network, text, held_out, order, dropout=settings.dropout)
     parameters = dict(network.named_parameters())
     adaptive = settings.optimiser == "adagrad"
     optimiser = GradientDescent(parameters, settings.rate, settings.l2, adaptive, network.tables)

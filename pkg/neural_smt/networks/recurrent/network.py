@@ -25,7 +25,9 @@ class SentenceBatch(NamedTuple):
     """reads: int64 ``[N]``, the word before each token; sizes: tokens of each step; starts: int64 ``[T + 1]``, how many
     there are before each step and in all; targets: what is predicted; inputs: int64 ``[N, slots]``, f of each token as
     rows of a table, of which ``table`` holds the vectors, float ``[R, dimensions]``, if the network has not learned
-    them; tokens: int64 ``[N]``, the number of each token when they are counted sentence by sentence.
+    them; tokens: int64 ``[N]``, the number of each token when they are counted sentence by sentence; order: int64
+    ``[B]``, the sentence in each row; silent: in training with dropout, what the embeddings and the hidden units of
+    each row are multiplied by, float32 ``[B, 2 H]``.
     """
 
     reads: Tensor
@@ -35,6 +37,15 @@ class SentenceBatch(NamedTuple):
     inputs: Tensor | None
     table: Tensor | None
     tokens: np.ndarray
+    order: np.ndarray
+    silent: Tensor | None = None
+
+    def silence(self, units: Tensor, part: int) -> Tensor:
+        """The embeddings (part 0) or hidden units (1) of all tokens, ``[N, H]``, without those that are silent."""
+        if self.silent is None:
+            return units
+        of_rows = self.silent.chunk(2, 1)[part]
+        return units * torch.cat([of_rows[:size] for size in self.sizes])
 
 
 def pack_sentences(
@@ -51,7 +62,7 @@ def pack_sentences(
     """
     if (rows is not None) != (config.inputs > 0):
         raise ValueError("rows of inputs are for models with auxiliary input, and these need them")
-    _, alive, tokens = time_major(sentences)
+    order, alive, tokens = time_major(sentences)
     # the word of each token and those before it, latest first
     back, step = np.arange(max(config.direct_order, 2)), np.nonzero(alive)[0]
     words = np.where(back <= step[:, None], close(sentences)[np.maximum(tokens[:, None] - back, 0)], np.int32(BOS))
@@ -60,7 +71,7 @@ def pack_sentences(
     targets = SoftmaxTargets.of(config, classes, words)
     sizes = alive.sum(axis=1)
     starts = torch.from_numpy(offsets_of(sizes))
-    return SentenceBatch(reads, sizes.tolist(), starts, targets, inputs, table, tokens)
+    return SentenceBatch(reads, sizes.tolist(), starts, targets, inputs, table, tokens, order)
 
 
 def _kernels(states: Tensor, weight: Tensor) -> Any:
@@ -199,14 +210,15 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
 
     def forward(self, batch: SentenceBatch) -> Tensor:
         """Natural log p of every token of the batch: ``[N]``."""
-        sums = table_rows(self.embedding, batch.reads)
+        sums = batch.silence(table_rows(self.embedding, batch.reads), 0)
         inputs = batch.inputs
         if inputs is not None:
             table = self.input_table if batch.table is None else batch.table
             inputs = table_rows(table, inputs).flatten(1)
             sums = sums + (inputs @ self.input_hidden.t()).to(sums.dtype)
         with torch.autocast(sums.device.type, enabled=False):
-            hidden = Recurrence.apply(sums, self.recurrent, batch.sizes, batch.starts, *self.backpropagation)
+            states = Recurrence.apply(sums, self.recurrent, batch.sizes, batch.starts, *self.backpropagation)
+        hidden = batch.silence(states, 1)
         known = hidden if inputs is None else torch.cat([hidden, inputs.to(hidden.dtype)], 1)
         direct = self.direct if self.config.direct_size else self.no_direct
         outputs = self.class_output, self.word_output, direct
