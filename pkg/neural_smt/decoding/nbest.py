@@ -5,7 +5,7 @@ the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -297,10 +297,11 @@ def read_nbest(path: Path) -> list[ListedTranslation]:
     return [_parse(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
 
 
-def read_blocks(path: Path, shard: Shard | None = None) -> Iterator[list[ListedTranslation]]:
+def read_blocks(path: Path, shard: Shard | None = None, most: int = 0) -> Iterator[list[ListedTranslation]]:
     """Yield what ``read_nbest`` returns in blocks of ``BLOCK`` sentences (their numbers), one in memory at a time.
 
-    shard: its share of the blocks alone; blocks are the same whatever the number of shards.
+    shard: its share of the blocks alone; blocks are the same whatever the number of shards. most: entries of a list,
+    the first ones; 0 for all. What comes after them is not looked at.
     """
     chosen = None
     if shard is not None and shard.count > 1:
@@ -308,7 +309,9 @@ def read_blocks(path: Path, shard: Shard | None = None) -> Iterator[list[ListedT
     numbered = enumerate(stream_lines(path), start=1)
     for number, (_, lines) in enumerate(groupby(numbered, key=lambda item: _block_of(item[1]))):
         if chosen is None or number in chosen:
-            yield [_parse(line, path, position) for position, line in lines]
+            lists = groupby(lines, key=lambda item: sentence_of(item[1]))
+            kept = chain.from_iterable(islice(listed, most or None) for _, listed in lists)
+            yield [_parse(line, path, position) for position, line in kept]
 
 
 def sentence_of(line: str) -> int:

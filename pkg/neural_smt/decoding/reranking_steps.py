@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -145,9 +145,7 @@ def score_lists(
 
     def scored() -> Iterator[ListedTranslation]:
         nonlocal count
-        for block in read_blocks(nbest, part):
-            lists = groupby(block, key=lambda entry: entry.sentence)
-            entries = [entry for _, listed in lists for entry in islice(listed, described["nbest"] or None)]
+        for entries in read_blocks(nbest, part, described["nbest"] or 0):
             count += len(entries)
             size = np.inf if lines is None else len(lines)
             beyond = next((entry.sentence for entry in entries if entry.sentence >= size), None)
