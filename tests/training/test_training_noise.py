@@ -85,13 +85,12 @@ def test_a_recurrent_model_is_trained_without_the_silent_units_of_each_sentence(
     network, sentences = case.random(), [words for words, _ in case.examples(7, 1)]
     text = JointText(Ragged.from_lists(sentences))
     task = RecurrentTask(network, text, text, BatchOrder(text.lengths, 7, seed=3, buffer=2), dropout=0.5)
-    whole, rows = task.minibatch(4), task.order.rows(4)
+    batch, rows = task.minibatch(4).inputs, task.order.rows(4)
     masks = draw_masks(0.5, 12, 3, 4, WHOLE, 7).double()
     with torch.no_grad():
-        found = RecurrentNetwork.forward(network, whole.inputs._replace(silent=whole.inputs.silent.double()))
-        plain = RecurrentNetwork.forward(network, task.minibatch(4).inputs._replace(silent=None))
-        assert not torch.allclose(found, plain)
-        sums = np.add.reduceat(found.numpy()[np.argsort(whole.inputs.tokens)], offsets_of(text.lengths[rows] + 1)[:-1])
+        found = RecurrentNetwork.forward(network, batch._replace(silent=batch.silent.double()))
+        assert not torch.allclose(found, RecurrentNetwork.forward(network, batch._replace(silent=None)))
+        sums = np.add.reduceat(found.numpy()[np.argsort(batch.tokens)], offsets_of(text.lengths[rows] + 1)[:-1])
         for row, (sentence, silent) in enumerate(zip(rows, masks, strict=True)):
             other = case.random()
             other.embedding *= silent[:6]
@@ -99,7 +98,7 @@ def test_a_recurrent_model_is_trained_without_the_silent_units_of_each_sentence(
             other.word_output *= silent[6:]
             assert other(case.pack([(sentences[sentence], np.zeros((0, 0)))], CPU)).item() == pytest.approx(sums[row])
     share = task.minibatch(4, slice(2, 5)).inputs
-    together = dict(zip(whole.inputs.order.tolist(), whole.inputs.silent, strict=True))
+    together = dict(zip(batch.order.tolist(), batch.silent, strict=True))
     for row, silent in zip(share.order.tolist(), share.silent, strict=True):
         assert torch.equal(together[row + 2], silent)
 

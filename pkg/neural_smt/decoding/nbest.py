@@ -297,20 +297,19 @@ def read_nbest(path: Path) -> list[ListedTranslation]:
     return [_parse(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
 
 
-def read_blocks(path: Path, shard: Shard | None = None, most: int = 0) -> Iterator[list[ListedTranslation]]:
+def read_blocks(path: Path, shard: Shard | None = None, most: int | None = None) -> Iterator[list[ListedTranslation]]:
     """Yield what ``read_nbest`` returns in blocks of ``BLOCK`` sentences (their numbers), one in memory at a time.
 
     shard: its share of the blocks alone; blocks are the same whatever the number of shards. most: entries of a list,
-    the first ones; 0 for all. What comes after them is not looked at.
+    the first ones; None for all. What comes after them is not looked at.
     """
     chosen = None
     if shard is not None and shard.count > 1:
-        chosen = shard.range(sum(1 for _ in groupby(map(_block_of, stream_lines(path)))))
-    numbered = enumerate(stream_lines(path), start=1)
-    for number, (_, lines) in enumerate(groupby(numbered, key=lambda item: _block_of(item[1]))):
+        chosen = shard.range(sum(1 for _ in groupby(sentence_of(line) // BLOCK for line in stream_lines(path))))
+    lists = groupby(enumerate(stream_lines(path), start=1), key=lambda item: sentence_of(item[1]))
+    for number, (_, block) in enumerate(groupby(lists, key=lambda item: item[0] // BLOCK)):
         if chosen is None or number in chosen:
-            lists = groupby(lines, key=lambda item: sentence_of(item[1]))
-            kept = chain.from_iterable(islice(listed, most or None) for _, listed in lists)
+            kept = chain.from_iterable(islice(listed, most) for _, listed in block)
             yield [_parse(line, path, position) for position, line in kept]
 
 
@@ -318,10 +317,6 @@ def sentence_of(line: str) -> int:
     """The number of a line's sentence; -1 for what is no line of a list."""
     number, bar, _ = line.partition(" ||| ")
     return int(number) if bar and SENTENCE.fullmatch(number) else -1
-
-
-def _block_of(line: str) -> int:
-    return sentence_of(line) // BLOCK
 
 
 def _parse(line: str, path: Path, number: int) -> ListedTranslation:
