@@ -138,6 +138,8 @@ rule measure_error_rate:
         forward="results/{experiment}/alignment/gold.forward.align",
         backward="results/{experiment}/alignment/gold.backward.align",
         gold=[INPUTS.raw_text(name, "alignment") for name in CORPUS["gold"]],
+        sources=FILES.aligned_text(SOURCE),
+        targets=FILES.aligned_text(TARGET),
     output:
         table="results/{experiment}/alignment/error_rate.csv",
     log:
@@ -151,6 +153,7 @@ rule measure_error_rate:
     params:
         **step("alignment.error_rate_steps:measure_error_rate"),
         names=CORPUS["gold"],
+        turned=INPUTS.turned_gold,
     script:
         "../workflow_scripts/run_step.py"
 

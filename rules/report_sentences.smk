@@ -160,6 +160,7 @@ rule show_alignments:
         "../envs/neural_smt.yaml"
     params:
         **step("report.drawings:show_alignments"),
+        turned=INPUTS.turned_gold,
         heuristic=config["alignment"]["heuristic"],
         pairs=6,
         seed=config["seed"],

@@ -83,10 +83,14 @@ def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
     best = LexicalTable.load(text / "lexical").top_translations(1)
     assert {w: target.words[best[source.index[w]][0]] for w in WORDS} == WORDS
     gold = {name: text / f"gold.{name}.align" for name in directions}
-    measure_error_rate(**gold, gold=[text / "gold.align"], names=["gold"], table=text / "error_rate.csv")
+    gold |= {side: paths for side, paths in given(text, "gold").items() if side in ("sources", "targets")}
+    gold |= {"gold": [text / "gold.align"], "names": ["gold"], "table": text / "error_rate.csv"}
+    measure_error_rate(**gold)
     rows = read_csv(text / "error_rate.csv")
     assert [row["method"] for row in rows][:3] == ["forward", "backward", "intersection"]
     assert rows[0] == dict(zip(COLUMNS, ["gold", "forward", "1.0000", "1.0000", "0.0000", "5"], strict=True))
+    write_lines(text / "gold.align", ["0-0", "2-0"])
+    check_refused(["gold.align", "line 2", "0-2", "links_from"], measure_error_rate, **gold, turned=gold["gold"])
 
 
 def test_the_table_of_fast_align_is_in_the_ids_of_the_vocabularies(text: Path) -> None:
@@ -121,11 +125,19 @@ def test_further_sets_are_aligned_along_with_the_training_text(text: Path) -> No
 
 def test_several_gold_sets_are_summed_up(tmp_path: Path) -> None:
     links, one, two, table = (tmp_path / name for name in ("links", "one", "two", "table.csv"))
-    for path, lines in ((links, ["0-0", "0-1"]), (one, ["0-0"]), (two, ["0-0"])):
+    for path, lines in ((links, ["0-0", "0-1"]), (one, ["0-0"]), (two, ["0-0"]), (tmp_path / "text", ["a b"])):
         write_lines(path, lines)
-    measure_error_rate(forward=links, backward=links, gold=[one, two], names=["one", "two"], table=table)
-    rates = {(row["set"], row["method"]): row["aer"] for row in read_csv(table)}
-    assert [rates[name, "union"] for name in ("one", "two", "all")] == ["0.0000", "1.0000", "0.5000"]
+    sides = dict.fromkeys(("sources", "targets"), [tmp_path / "text"] * 2)
+    sets = {"gold": [one, two], "names": ["one", "two"], "forward": links, "backward": links, "table": table}
+
+    def rates(*turned: Path) -> list[str]:
+        measure_error_rate(**sets, **sides, turned=turned)
+        found = {(row["set"], row["method"]): row["aer"] for row in read_csv(table)}
+        return [found[name, "union"] for name in ("one", "two", "all")]
+
+    assert rates() == ["0.0000", "1.0000", "0.5000"]
+    write_lines(two, ["1-0"])
+    assert rates(two) == ["0.0000", "0.0000", "0.0000"]
 
 
 def test_eflomal_that_stops_is_reported(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ def test_gold_marks_sure_and_possible_links(tmp_path: Path) -> None:
     alignments, sure = read_marked_alignments(path)
     assert alignments.values.tolist() == [[0, 1], [2, 3], [4, 4]]
     assert sure.tolist() == [True, False, False]
+    assert read_marked_alignments(path, turned=True)[0].values.tolist() == [[1, 0], [3, 2], [4, 4]]
 
 
 @pytest.mark.parametrize("line", ["0", "0-", "-0", "0-1-2", "a-b", "0 -1", "0:1", "0-1x", "0-40000", "é"])

@@ -1,12 +1,13 @@
 """Precision, recall and alignment error rate against alignments made by hand (Och and Ney 2003, section 6.1)."""
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from neural_smt.alignment.pharaoh import read_alignments, read_marked_alignments
+from neural_smt.alignment.pharaoh import read_alignments, read_gold
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.ragged import Ragged
@@ -15,15 +16,26 @@ from neural_smt.io.tables import write_frame
 COLUMNS = ["set", "method", "precision", "recall", "aer", "links"]
 
 
-def measure_error_rate(*, forward: Path, backward: Path, gold: list[Path], names: list[str], table: Path) -> None:
+def measure_error_rate(
+    *,
+    forward: Path,
+    backward: Path,
+    gold: list[Path],
+    names: list[str],
+    sources: list[Path],
+    targets: list[Path],
+    table: Path,
+    turned: Sequence[Path] = (),
+) -> None:
     """Measure precision, recall and alignment error rate of both directions and of every heuristic.
 
-    ``forward`` and ``backward`` hold the alignments of all sets, one set after the other; ``gold`` and ``names`` the
-    gold alignment (``i-j`` sure, ``i?j`` possible) and the name of each set. Several sets also get a row for all.
+    forward, backward: the alignments of all sets, one set after the other; gold: the alignment of each set made by hand
+    (``i-j`` sure, ``i?j`` possible); turned: those of them that give the target's positions first; names: of the sets;
+    sources, targets: their tokenised texts. Several sets also get a row for all.
     """
     check_as_many(gold=gold, names=names)
     directions = read_alignments(forward), read_alignments(backward)
-    answers = [read_marked_alignments(path) for path in gold]
+    answers = read_gold(gold, turned, sources, targets)
     ends = list(accumulate((len(links) for links, _ in answers), initial=0))
     for path, alignments in zip((forward, backward), directions, strict=True):
         if len(alignments) != ends[-1]:

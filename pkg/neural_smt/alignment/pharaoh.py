@@ -3,16 +3,16 @@
 The same reader takes alignments made by hand, where ``i-j`` is a sure and ``i?j`` a possible link.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.files import atomic, check_as_long, open_text
 from neural_smt.io.ragged import Ragged
-from neural_smt.io.streams import count_lines, count_parallel, stream_lines
+from neural_smt.io.streams import count_lines, count_parallel, count_words, stream_lines
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import Vocabularies
 
@@ -20,6 +20,7 @@ LARGEST_INDEX = np.iinfo(np.int16).max
 """Word positions are int16, so a sentence has at most 32,768 words."""
 
 ALIGN_AGAIN = "align that text again"
+CORRECT = "correct it, or name the language whose positions it gives first (links_from of its source)"
 
 _SPACE, _TAB, _NEWLINE, _HYPHEN, _QUESTION = 32, 9, 10, 45, 63
 _ZERO, _NINE = 48, 57
@@ -91,13 +92,15 @@ def _format(values: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> int:
     return position
 
 
-def read_marked_alignments(path: Path, part: range | None = None) -> tuple[Ragged, np.ndarray]:
-    """Read alignments made by hand: all links (int16 ``[links, 2]``) and bool ``[links]``, true where a link is sure.
+def read_marked_alignments(path: Path, part: range | None = None, turned: bool = False) -> tuple[Ragged, np.ndarray]:
+    """Read alignments made by hand: all links (int16 ``[links, 2]``: source, target) and bool ``[links]``, true where a
+    link is sure.
 
-    part: the lines (from 0) that are wanted. Raises ``UserError`` naming the line that holds anything but ``i-j`` and
-    ``i?j``.
+    part: the lines (from 0) that are wanted; turned: whether the file gives the target's positions first. Raises
+    ``UserError`` naming the line that holds anything but ``i-j`` and ``i?j``.
     """
-    return _parse_lines(path, list(stream_lines(path, part)), part.start if part else 0)
+    links, sure = _parse_lines(path, list(stream_lines(path, part)), part.start if part else 0)
+    return Ragged(np.ascontiguousarray(links.values[:, :: -1 if turned else 1]), links.offsets), sure
 
 
 def _parse_lines(path: Path, lines: list[str], before: int) -> tuple[Ragged, np.ndarray]:
@@ -115,6 +118,22 @@ def _parse_lines(path: Path, lines: list[str], before: int) -> tuple[Ragged, np.
             f"but found {found!r}; write the alignment again in Pharaoh format"
         )
     return Ragged(values[:links].copy(), offsets), sure[:links].copy()
+
+
+def read_gold(
+    gold: Sequence[Path], turned: Collection[Path], sources: Sequence[Path], targets: Sequence[Path]
+) -> list[tuple[Ragged, np.ndarray]]:
+    """What ``read_marked_alignments`` reads of each of some files, whose links lie inside the sentences of these texts,
+    or ``UserError``; turned: those that give the target's positions first.
+    """
+    check_as_many(gold=gold, sources=sources, targets=targets)
+    found = []
+    for path, source, target in zip(gold, sources, targets, strict=True):
+        links, sure = read_marked_alignments(path, turned=path in turned)
+        lengths = count_words(stream_lines(source)), count_words(stream_lines(target))
+        check_alignments(links, lengths, path, source, advice=CORRECT)
+        found.append((links, sure))
+    return found
 
 
 def read_alignments(path: Path, part: range | None = None) -> Ragged:
@@ -142,14 +161,19 @@ def _check_sure(path: Path, alignments: Ragged, sure: np.ndarray, before: int) -
 
 
 def check_alignments(
-    alignments: Ragged, lengths: tuple[np.ndarray, np.ndarray], path: Path, text: Path, before: int = 0
+    alignments: Ragged,
+    lengths: tuple[np.ndarray, np.ndarray],
+    path: Path,
+    text: Path,
+    before: int = 0,
+    advice: str = ALIGN_AGAIN,
 ) -> None:
     """Raise ``UserError`` unless every link of ``path`` points inside its sentence pair.
 
     lengths: words of each source and of each target sentence, int ``[n]``; ``text`` is the file to name beside
-    ``path``; before: how many lines of both precede these.
+    ``path``; before: how many lines of both precede these; advice: what to do about a link outside.
     """
-    check_as_long(path, text, len(alignments), len(lengths[0]), ALIGN_AGAIN)
+    check_as_long(path, text, len(alignments), len(lengths[0]), advice)
     outside = np.zeros(len(alignments.values), dtype=np.bool_)
     for side, of_side in enumerate(lengths):
         outside |= alignments.values[:, side] >= np.repeat(of_side.astype(np.int32), alignments.lengths)
@@ -159,7 +183,7 @@ def check_alignments(
         sentence = int(np.searchsorted(alignments.offsets, link, side="right")) - 1
         raise UserError(
             f"{path}, line {before + sentence + 1}: link {i}-{j} lies outside the sentence pair of "
-            f"{lengths[0][sentence]} and {lengths[1][sentence]} words in {text}; {ALIGN_AGAIN}"
+            f"{lengths[0][sentence]} and {lengths[1][sentence]} words in {text}; {advice}"
         )
 
 

@@ -141,6 +141,10 @@ def _check_languages(config: Mapping[str, Any]) -> None:
         raise UserError(f"languages: source and target are both '{languages['source']}'; name two languages")
     if any("part" in source for source in sources.values()) and languages != {"source": "en", "target": "fr"}:
         raise UserError("corpus.sources: the generator writes English-French; set languages: {source: en, target: fr}")
+    for name, source in sources.items():
+        if (first := source.get("links_from", languages["source"])) not in languages.values():
+            known = " or ".join(map(repr, languages.values()))
+            raise UserError(f"corpus.sources.{name}.links_from: no text is in '{first}'; name {known}")
     if not all(source["tokenised"] for source in sources.values()):
         for side, language in languages.items():
             check_language(language, f"languages.{side}")

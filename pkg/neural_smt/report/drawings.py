@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Curve
 
-from neural_smt.alignment.pharaoh import ALIGN_AGAIN, check_alignments, read_alignments, read_marked_alignments
+from neural_smt.alignment.pharaoh import ALIGN_AGAIN, check_alignments, read_alignments, read_gold
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
-from neural_smt.errors import UserError
 from neural_smt.io.files import check_as_long
 from neural_smt.io.plots import BLUE, RED, clean, svg
 from neural_smt.io.ragged import Ragged
@@ -200,13 +199,14 @@ def show_alignments(
     languages: dict[str, Any],
     output: Path,
     gold: list[Path] | None = None,
+    turned: Sequence[Path] = (),
     about: str = "",
 ) -> None:
     """Write a page (HTML) with the word alignments of up to ``pairs`` sentence pairs as matrices.
 
     sources, targets: tokenised texts, one after the other; forward, backward: their alignments in both directions;
-    gold: alignments made by hand, one for each text; heuristic: how both directions are combined; languages: codes of
-    ``source`` and ``target``; about: Markdown.
+    gold: alignments made by hand, one for each text; turned: those of them that give the target's positions first;
+    heuristic: how both directions are combined; languages: codes of ``source`` and ``target``; about: Markdown.
     """
     texts = [list(islice(stream_texts(paths), READ)) for paths in (sources, targets)]
     check_as_long(targets[0], sources[0], len(texts[1]), len(texts[0]), ALIGN_AGAIN)
@@ -216,10 +216,7 @@ def show_alignments(
         check_alignments(links, (lengths[0], lengths[1]), path, sources[0])
     right = None
     if gold:
-        right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold])
-        if len(right) < len(texts[0]):
-            counts = f"{len(right)} known alignments of {len(texts[0])} pairs"
-            raise UserError(f"{gold[0]}: {counts}; give one line for each pair")
+        right = Ragged.concatenate([links for links, _ in read_gold(gold, turned, sources, targets)])
     longest = np.maximum(*lengths)
     fitting = np.flatnonzero(np.isin(longest, SHOWN_LENGTHS) & (np.minimum(*lengths) > 0))
     drawn = np.sort(np.random.default_rng(seed).choice(fitting, size=min(pairs, len(fitting)), replace=False))

@@ -30,6 +30,13 @@ class Inputs:
         suffix = "align" if side == "alignment" else f"{side}.gz"
         return f"{self.folder}/corpus/generated/{declared['part']}.{suffix}"
 
+    @property
+    def turned_gold(self) -> list[str]:
+        """The links of the gold sets that give positions of the target language first."""
+        sources, target = self.corpus["sources"], self.layout.target
+        turned = [name for name in self.corpus["gold"] if sources[name].get("links_from") == target]
+        return [self.raw_text(name, "alignment") for name in turned]
+
     def references(self, wildcards: Any) -> list[str]:
         """The published references of what systems are compared on."""
         return [self.raw_text(name, self.layout.target) for name in self.layout.compared[wildcards.set]]
