@@ -10,7 +10,7 @@ from network_cases import CASES, enlarge, random_pairs, sides
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import PairBatch, pack_pairs
-from neural_smt.networks.recurrent.network import RecurrentNetwork
+from neural_smt.networks.recurrent.network import RecurrentNetwork, Silence
 from neural_smt.networks.softmax import smoothed, word_log_probabilities
 from neural_smt.training.loop import WHOLE, BatchOrder
 from neural_smt.training.noise import NoiseSource, draw_masks
@@ -79,27 +79,33 @@ def test_scores_under_noise_are_those_of_a_network_without_the_silent_units() ->
             torch.testing.assert_close(other(packed([PAIRS[pair]]))[0], together[pair])
 
 
-def test_a_recurrent_model_is_trained_without_the_silent_units_of_each_sentence() -> None:
-    """Embeddings and states as they are read; the state goes on whole."""
-    case = CASES["recurrent"]
-    network, sentences = case.random(), [words for words, _ in case.examples(7, 1)]
-    text = JointText(Ragged.from_lists(sentences))
+@pytest.mark.parametrize("kind", ["recurrent", "learned"])
+def test_a_recurrent_model_is_trained_without_the_silent_units_of_each_sentence(kind: str) -> None:
+    """Embeddings, inputs and states as they are read; the state goes on whole."""
+    case = CASES[kind]
+    network, examples = case.random(), case.examples(7, 1)
+    config = network.config
+    inputs = np.concatenate([rows for _, rows in examples]) if config.inputs else None
+    text = JointText(Ragged.from_lists([words for words, _ in examples]), inputs)
     task = RecurrentTask(network, text, text, BatchOrder(text.lengths, 7, seed=3, buffer=2), dropout=0.5)
     batch, rows = task.minibatch(4).inputs, task.order.rows(4)
-    masks = draw_masks(0.5, 12, 3, 4, WHOLE, 7).double()
+    masks = draw_masks(0.5, 12 + config.inputs, 3, 4, WHOLE, 7).double()
     with torch.no_grad():
-        found = RecurrentNetwork.forward(network, batch._replace(silent=batch.silent.double()))
-        assert not torch.allclose(found, RecurrentNetwork.forward(network, batch._replace(silent=None)))
+        silence = Silence(*(mask.double() for mask in batch.silence))
+        found = RecurrentNetwork.forward(network, batch._replace(silence=silence))
+        assert not torch.allclose(found, RecurrentNetwork.forward(network, batch._replace(silence=None)))
         sums = np.add.reduceat(found.numpy()[np.argsort(batch.tokens)], offsets_of(text.lengths[rows] + 1)[:-1])
-        for row, (sentence, silent) in enumerate(zip(rows, masks, strict=True)):
+        for row, (number, silent) in enumerate(zip(rows, masks, strict=True)):
             other = case.random()
             other.embedding *= silent[:6]
             other.class_output *= silent[6:]
             other.word_output *= silent[6:]
-            assert other(case.pack([(sentences[sentence], np.zeros((0, 0)))], CPU)).item() == pytest.approx(sums[row])
+            if config.inputs:
+                other.input_hidden *= silent[12:]
+            assert other(case.pack([examples[number]], CPU)).item() == pytest.approx(sums[row])
     share = task.minibatch(4, slice(2, 5)).inputs
-    together = dict(zip(batch.order.tolist(), batch.silent, strict=True))
-    for row, silent in zip(share.order.tolist(), share.silent, strict=True):
+    together = dict(zip(batch.order.tolist(), torch.cat(batch.silence, 1), strict=True))
+    for row, silent in zip(share.order.tolist(), torch.cat(share.silence, 1), strict=True):
         assert torch.equal(together[row + 2], silent)
 
 

@@ -25,7 +25,13 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.primitives import CLASSES
 from neural_smt.networks.recurrent.class_softmax import feature_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork, SentenceBatch, pack_sentences
+from neural_smt.networks.recurrent.network import (
+    Backpropagation,
+    RecurrentNetwork,
+    SentenceBatch,
+    Silence,
+    pack_sentences,
+)
 from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation, load_representation
 from neural_smt.selection.origins import lines_of_sources
@@ -103,9 +109,10 @@ class RecurrentTask(TextTask):
         batch = super().minibatch(update, share)
         if not (self.dropout and batch.examples):
             return batch
-        order, whole = self.order, len(self.order.rows(update))
-        masks = draw_masks(self.dropout, 2 * self.network.config.hidden, order.seed, update, share, whole)
-        return batch._replace(inputs=batch.inputs._replace(silent=masks[batch.inputs.order]))
+        order, whole, config = self.order, len(self.order.rows(update)), self.network.config
+        units = config.hidden, config.hidden, config.inputs
+        masks = draw_masks(self.dropout, sum(units), order.seed, update, share, whole)[batch.inputs.order]
+        return batch._replace(inputs=batch.inputs._replace(silence=Silence(*masks.split(units, 1))))
 
     def pack(self, text: JointText, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""

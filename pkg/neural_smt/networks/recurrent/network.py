@@ -21,13 +21,22 @@ from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordCla
 from neural_smt.vocabulary import BOS
 
 
+class Silence(NamedTuple):
+    """What the units of each sentence are multiplied by in training with dropout, float32: ``[B, H]`` those of its
+    embeddings and of its hidden states, ``[B, D]`` of its inputs.
+    """
+
+    embedding: Tensor
+    hidden: Tensor
+    inputs: Tensor
+
+
 class SentenceBatch(NamedTuple):
     """reads: int64 ``[N]``, the word before each token; sizes: tokens of each step; starts: int64 ``[T + 1]``, how many
     there are before each step and in all; targets: what is predicted; inputs: int64 ``[N, slots]``, f of each token as
     rows of a table, of which ``table`` holds the vectors, float ``[R, dimensions]``, if the network has not learned
     them; tokens: int64 ``[N]``, the number of each token when they are counted sentence by sentence; order: int64
-    ``[B]``, the sentence in each row; silent: in training with dropout, what the embeddings and the hidden units of
-    each row are multiplied by, float32 ``[B, 2 H]``.
+    ``[B]``, the sentence in each row; silence: of each row, None without dropout.
     """
 
     reads: Tensor
@@ -38,13 +47,13 @@ class SentenceBatch(NamedTuple):
     table: Tensor | None
     tokens: np.ndarray
     order: np.ndarray
-    silent: Tensor | None = None
+    silence: Silence | None = None
 
-    def silence(self, units: Tensor, part: int) -> Tensor:
-        """The embeddings (part 0) or hidden units (1) of all tokens, ``[N, H]``, without those that are silent."""
-        if self.silent is None:
+    def silenced(self, part: str, units: Tensor) -> Tensor:
+        """Units of all tokens, ``[N, units]``, without those that are silent; part: which of ``Silence``."""
+        if self.silence is None:
             return units
-        of_rows = self.silent.chunk(2, 1)[part]
+        of_rows: Tensor = getattr(self.silence, part)
         return units * torch.cat([of_rows[:size] for size in self.sizes])
 
 
@@ -210,15 +219,15 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
 
     def forward(self, batch: SentenceBatch) -> Tensor:
         """Natural log p of every token of the batch: ``[N]``."""
-        sums = batch.silence(table_rows(self.embedding, batch.reads), 0)
+        sums = batch.silenced("embedding", table_rows(self.embedding, batch.reads))
         inputs = batch.inputs
         if inputs is not None:
             table = self.input_table if batch.table is None else batch.table
-            inputs = table_rows(table, inputs).flatten(1)
+            inputs = batch.silenced("inputs", table_rows(table, inputs).flatten(1))
             sums = sums + (inputs @ self.input_hidden.t()).to(sums.dtype)
         with torch.autocast(sums.device.type, enabled=False):
             states = Recurrence.apply(sums, self.recurrent, batch.sizes, batch.starts, *self.backpropagation)
-        hidden = batch.silence(states, 1)
+        hidden = batch.silenced("hidden", states)
         known = hidden if inputs is None else torch.cat([hidden, inputs.to(hidden.dtype)], 1)
         direct = self.direct if self.config.direct_size else self.no_direct
         outputs = self.class_output, self.word_output, direct
