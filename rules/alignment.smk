@@ -137,7 +137,7 @@ rule measure_error_rate:
     input:
         forward="results/{experiment}/alignment/gold.forward.align",
         backward="results/{experiment}/alignment/gold.backward.align",
-        gold=[INPUTS.raw_text(name, "alignment") for name in CORPUS["gold"]],
+        gold=INPUTS.gold(),
         sources=FILES.aligned_text(SOURCE),
         targets=FILES.aligned_text(TARGET),
     output:
@@ -153,7 +153,7 @@ rule measure_error_rate:
     params:
         **step("alignment.error_rate_steps:measure_error_rate"),
         names=CORPUS["gold"],
-        turned=INPUTS.turned_gold,
+        turned=INPUTS.gold(turned=True),
     script:
         "../workflow_scripts/run_step.py"
 

@@ -143,7 +143,7 @@ rule show_alignments:
         targets=FILES.aligned_text(TARGET),
         forward=f"results/{{experiment}}/alignment/{'gold.' if CORPUS['gold'] else ''}forward.align",
         backward=f"results/{{experiment}}/alignment/{'gold.' if CORPUS['gold'] else ''}backward.align",
-        gold=[INPUTS.raw_text(name, "alignment") for name in CORPUS["gold"]],
+        gold=INPUTS.gold(),
     output:
         output=report(
             "results/{experiment}/report/alignments.html",
@@ -160,7 +160,7 @@ rule show_alignments:
         "../envs/neural_smt.yaml"
     params:
         **step("report.drawings:show_alignments"),
-        turned=INPUTS.turned_gold,
+        turned=INPUTS.gold(turned=True),
         heuristic=config["alignment"]["heuristic"],
         pairs=6,
         seed=config["seed"],

@@ -30,12 +30,11 @@ class Inputs:
         suffix = "align" if side == "alignment" else f"{side}.gz"
         return f"{self.folder}/corpus/generated/{declared['part']}.{suffix}"
 
-    @property
-    def turned_gold(self) -> list[str]:
-        """The links of the gold sets that give positions of the target language first."""
+    def gold(self, turned: bool = False) -> list[str]:
+        """The links of the gold sets; turned: of those alone that give positions of the target language first."""
         sources, target = self.corpus["sources"], self.layout.target
-        turned = [name for name in self.corpus["gold"] if sources[name].get("links_from") == target]
-        return [self.raw_text(name, "alignment") for name in turned]
+        chosen = [name for name in self.corpus["gold"] if not turned or sources[name].get("links_from") == target]
+        return [self.raw_text(name, "alignment") for name in chosen]
 
     def references(self, wildcards: Any) -> list[str]:
         """The published references of what systems are compared on."""
