@@ -115,17 +115,16 @@ def test_words_are_linked_to_the_source_words_of_their_phrase():
 def test_lattices_go_through_a_folder(tmp_path):
     lattices, decoder = linked_lattices(8)
     lattices.save(tmp_path / "lattices")
-    for mapped in (True, False):
-        loaded = AlignedLattices.load(tmp_path / "lattices", mapped)
-        for name in ("links", "ends"):
-            assert getattr(loaded, name).tolist() == getattr(lattices, name).tolist()
-        assert loaded.sets.sentences.tolist() == lattices.sets.sentences.tolist()
-        assert loaded.sets.positions.values.tolist() == lattices.sets.positions.values.tolist()
-        assert loaded.features.names == decoder.feature_set.names
-        assert loaded.features.tunable.tolist() == decoder.feature_set.tunable.tolist()
-        assert loaded.made_with.tolist() == decoder.vector.tolist()
-        assert loaded.words == [*TARGET.words, "c", "unknown", "other"] and len(loaded.copied) == 3
-        assert loaded.with_feature("Recurrent0").names[-1] == "Recurrent0"
+    loaded = AlignedLattices.load(tmp_path / "lattices")
+    for name in ("links", "ends"):
+        assert getattr(loaded, name).tolist() == getattr(lattices, name).tolist()
+    assert loaded.sets.sentences.tolist() == lattices.sets.sentences.tolist()
+    assert loaded.sets.positions.values.tolist() == lattices.sets.positions.values.tolist()
+    assert loaded.features.names == decoder.feature_set.names
+    assert loaded.features.tunable.tolist() == decoder.feature_set.tunable.tolist()
+    assert loaded.made_with.tolist() == decoder.vector.tolist()
+    assert loaded.words == [*TARGET.words, "c", "unknown", "other"] and len(loaded.copied) == 3
+    assert loaded.with_feature("Recurrent0").names[-1] == "Recurrent0"
 
 
 def test_words_are_mapped_by_their_spelling():

@@ -89,19 +89,20 @@ def test_a_recurrent_model_is_trained_without_the_silent_units_of_each_sentence(
     text = JointText(Ragged.from_lists([words for words, _ in examples]), inputs)
     task = RecurrentTask(network, text, text, BatchOrder(text.lengths, 7, seed=3, buffer=2), dropout=0.5)
     batch, rows = task.minibatch(4).inputs, task.order.rows(4)
-    masks = draw_masks(0.5, 12 + config.inputs, 3, 4, WHOLE, 7).double()
+    masks = draw_masks(0.5, (6, 6, config.inputs), 3, 4, WHOLE, 7)
     with torch.no_grad():
         silence = Silence(*(mask.double() for mask in batch.silence))
         found = RecurrentNetwork.forward(network, batch._replace(silence=silence))
         assert not torch.allclose(found, RecurrentNetwork.forward(network, batch._replace(silence=None)))
         sums = np.add.reduceat(found.numpy()[np.argsort(batch.tokens)], offsets_of(text.lengths[rows] + 1)[:-1])
-        for row, (number, silent) in enumerate(zip(rows, masks, strict=True)):
+        for row, number in enumerate(rows):
+            embedded, hidden, read = (mask[row].double() for mask in masks)
             other = case.random()
-            other.embedding *= silent[:6]
-            other.class_output *= silent[6:]
-            other.word_output *= silent[6:]
+            other.embedding *= embedded
+            other.class_output *= torch.cat((hidden, read))
+            other.word_output *= torch.cat((hidden, read))
             if config.inputs:
-                other.input_hidden *= silent[12:]
+                other.input_hidden *= read
             assert other(case.pack([examples[number]], CPU)).item() == pytest.approx(sums[row])
     share = task.minibatch(4, slice(2, 5)).inputs
     together = dict(zip(batch.order.tolist(), torch.cat(batch.silence, 1), strict=True))

@@ -235,7 +235,7 @@ def rescore_lattices(
     model score, mean ln p of the translations by the network, network states computed, arcs.
     """
     described = System.load(system)
-    aligned = AlignedLattices.load(lattices, mapped=False)
+    aligned = AlignedLattices.load(lattices)
     network = load_lattice_scorer(described, aligned, text, candidates, device)
     features, tuned = aligned.features, Weights.load(weights)
     if network:
@@ -285,7 +285,7 @@ def measure_oracles(
     reference: tokenised text. Rows as in the table of the verb ``oracle``.
     """
     references = [line.split() for line in read_lines(reference)]
-    aligned = [AlignedLattices.load(folder, mapped=False) for folder in (lattices, lists or lattices)]
+    aligned = [AlignedLattices.load(folder) for folder in (lattices, lists or lattices)]
     for folder, read in zip((lattices, lists), aligned, strict=True):
         if len(references) != len(read):
             raise UserError(f"{reference} has {len(references)} lines, but {folder} is of {len(read)} sentences")

@@ -1,5 +1,6 @@
 """Noise that keeps networks from learning their text by heart: dropout and label smoothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,10 +13,14 @@ from neural_smt.networks.layers import MaxoutNetwork
 from neural_smt.networks.packing import Noise, PairBatch
 
 
-def draw_masks(dropout: float, units: int, seed: int, update: int, share: slice, whole: int) -> Tensor:
-    """What units are multiplied by, float32 ``[share, units]``: of the examples of an update, or a share of them."""
-    left = np.random.default_rng([seed, update, 1]).random((whole, units), dtype=np.float32)[share] >= dropout
-    return torch.from_numpy(left.astype(np.float32) / np.float32(1 - dropout))
+def draw_masks(
+    dropout: float, sizes: Sequence[int], seed: int, update: int, share: slice, whole: int
+) -> tuple[Tensor, ...]:
+    """What the units of layers of these sizes are multiplied by, float32 ``[share, size]`` each: of the examples of an
+    update, or a share of them.
+    """
+    left = np.random.default_rng([seed, update, 1]).random((whole, sum(sizes)), dtype=np.float32)[share] >= dropout
+    return torch.from_numpy(left.astype(np.float32) / np.float32(1 - dropout)).split(list(sizes), 1)
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class NoiseSource:
         """Of an update: batch, the share of its ``whole`` pairs; None where nothing is asked for."""
         if not self.dropout and not self.smoothing:
             return None
-        masks = draw_masks(self.dropout, 2 * self.embedding + self.maxout, self.seed, update, share, whole)
+        sizes = self.embedding, self.embedding, self.maxout
+        source, target, readout = draw_masks(self.dropout, sizes, self.seed, update, share, whole)
         pair_of_source = torch.empty_like(batch.order)
         pair_of_source[batch.pairing] = batch.order
-        source, target, readout = masks.split((self.embedding, self.embedding, self.maxout), 1)
         return Noise(source[pair_of_source], target[batch.order], readout[batch.order], self.smoothing)

@@ -110,9 +110,11 @@ class RecurrentTask(TextTask):
         if not (self.dropout and batch.examples):
             return batch
         order, whole, config = self.order, len(self.order.rows(update)), self.network.config
-        units = config.hidden, config.hidden, config.inputs
-        masks = draw_masks(self.dropout, sum(units), order.seed, update, share, whole)[batch.inputs.order]
-        return batch._replace(inputs=batch.inputs._replace(silence=Silence(*masks.split(units, 1))))
+        masks = draw_masks(
+            self.dropout, (config.hidden, config.hidden, config.inputs), order.seed, update, share, whole
+        )
+        silence = Silence(*(mask[batch.inputs.order] for mask in masks))
+        return batch._replace(inputs=batch.inputs._replace(silence=silence))
 
     def pack(self, text: JointText, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""

@@ -173,7 +173,7 @@ def tune_reranking(
         return
     if lattices is None:
         raise UserError("tuning needs candidates; give nbest or lattices")
-    described, aligned = System.load(system), AlignedLattices.load(lattices, mapped=False)
+    described, aligned = System.load(system), AlignedLattices.load(lattices)
     if len(references) != len(aligned):
         raise UserError(f"{reference} has {len(references)} lines, but there are lattices of {len(aligned)} sentences")
     if len(aligned.flat.tails) == 0:

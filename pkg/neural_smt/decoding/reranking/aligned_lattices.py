@@ -120,10 +120,10 @@ class AlignedLattices(_Arrays):
             write_arrays(temporary / FILE, arrays_of(self, _Arrays), meta)
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> "AlignedLattices":
-        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false; ``UserError`` where parts do not fit."""
+    def load(cls, folder: Path) -> "AlignedLattices":
+        """Read what ``save`` wrote into memory; ``UserError`` where parts do not fit."""
         folder = Path(folder)
-        arrays = read_arrays(folder / FILE, mapped=mapped, advice="decode into lattices again")
+        arrays = read_arrays(folder / FILE, mapped=False, advice="decode into lattices again")
         meta, words = arrays.meta, read_lines(folder / "words.txt")
         features = FeatureSet([Feature(f["name"], tuple(f["weights"]), tunable=f["tunable"]) for f in meta["features"]])
         read = record_of(_Arrays, arrays, F=features.size)
