@@ -9,7 +9,7 @@ use rule decode as decode_lists with:
     benchmark:
         "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}{scatteritem}.tsv"
     params:
-        nbest_size=config["decoding"]["rescored_nbest"],
+        nbest_size=lambda wildcards: FILES.listed_entries(wildcards.system),
         nbest_alignment=INPUTS.lists_need_alignment,
 
 

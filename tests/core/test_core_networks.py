@@ -168,8 +168,10 @@ def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Secti
     }
     made = systems_of(tiny, {}, lists | lattices)
     found = {name: (made.is_rescored(name), made.rescores_lattices(name)) for name in made.config["systems"]}
-    entries = {"lists": 0, "few": 7, "attention_lists": 100, "joint_lists": 100, "attention_lattices": 100}
+    entries = {"lists": 1000, "few": 7, "attention_lists": 100, "joint_lists": 100, "attention_lattices": 100}
     assert {name: made.scored_entries(name) for name in entries} == entries
+    assert made.list_systems("baseline") == list(lists) and made.listed_entries("baseline") == 1000
+    assert systems_of(tiny, {}, {"few": lists["few"]} | lattices).listed_entries("baseline") == 7
     searched_alone = dict.fromkeys(("baseline", "rnn"), (False, False))
     assert found == searched_alone | dict.fromkeys(lists, (True, False)) | dict.fromkeys(lattices, (True, True))
 

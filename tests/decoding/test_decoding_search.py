@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tiny_models import EVERYTHING, GROUPS, TARGET, all_derivations, random_decoder, random_model, random_ngrams
 
 from neural_smt.decoding.batches import NewHypotheses, StatefulFeature
-from neural_smt.decoding.nbest import translate
 from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.translations import translate
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel

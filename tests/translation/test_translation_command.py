@@ -18,7 +18,7 @@ from refusals import check_error, check_named
 from small_results import translator, write_experiment
 
 from neural_smt.cli import main
-from neural_smt.decoding.nbest import Trace, no_phrases
+from neural_smt.decoding.translations import Trace, no_phrases
 from neural_smt.io.files import read_yaml
 from neural_smt.translation.text import TextTranslator, cut, feature_shares, join, rest_shares
 from neural_smt.translation.translators import Candidate, Origin, Translated

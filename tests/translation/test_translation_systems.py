@@ -256,7 +256,7 @@ def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("changed", "pieces"), REFUSED["descriptions"])
 def test_descriptions_out_of_range_are_refused(tmp_path: Path, changed: dict, pieces: list) -> None:
-    content = {"name": "a", "kind": "lattices", "languages": {}, "network": {"model": "b"}, "beam": 1, "nbest": 0}
+    content = {"name": "a", "kind": "lattices", "languages": {}, "network": {"model": "b"}, "beam": 1, "nbest": 100}
     write_json(tmp_path / "system.json", content)
     assert System.load(tmp_path).of_network("model") == tmp_path / "b"
     write_json(tmp_path / "system.json", content | changed)

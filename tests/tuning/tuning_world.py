@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neural_smt.bleu import bleu
-from neural_smt.decoding.nbest import NBestList
+from neural_smt.decoding.translations import NBestList
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines, read_yaml
 from neural_smt.io.ragged import Ragged, offsets_of

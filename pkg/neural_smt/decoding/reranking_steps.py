@@ -145,7 +145,7 @@ def score_lists(
 
     def scored() -> Iterator[ListedTranslation]:
         nonlocal count
-        for entries in read_blocks(nbest, part, described["nbest"] or None):
+        for entries in read_blocks(nbest, part, described["nbest"]):
             count += len(entries)
             size = np.inf if lines is None else len(lines)
             beyond = next((entry.sentence for entry in entries if entry.sentence >= size), None)

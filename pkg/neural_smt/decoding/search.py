@@ -19,7 +19,10 @@ from neural_smt.decoding.batches import BatchSearch, StatefulFeature
 from neural_smt.decoding.features import DISTORTION, Weights
 from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import (
+from neural_smt.decoding.options import PreparedSentences, prepare, weigh
+from neural_smt.decoding.primitives import WINDOW, Search
+from neural_smt.decoding.scorers import load_feature
+from neural_smt.decoding.translations import (
     NBestList,
     Rescore,
     Translation,
@@ -29,9 +32,6 @@ from neural_smt.decoding.nbest import (
     list_best,
     translate,
 )
-from neural_smt.decoding.options import PreparedSentences, prepare, weigh
-from neural_smt.decoding.primitives import WINDOW, Search
-from neural_smt.decoding.scorers import load_feature
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.experiment.system_folder import System

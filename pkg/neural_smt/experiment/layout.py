@@ -192,15 +192,15 @@ class Layout(Systems):
 
     def _reranking(self, name: str) -> dict[str, Any]:
         system, decoding = self.systems[name], self.config["decoding"]
-        own = system["rescoring"] | {"nbest": self.scored_entries(name)}
+        own, entries = system["rescoring"], self.scored_entries(name)
         networks = [self._network(network, name) for network in self.rescoring_networks(name)]
         if not self.rescores_lattices(name):
-            sizes = {"list_size": decoding["rescored_nbest"], "nbest": own["nbest"]}
-            return {"kind": "lists", "networks": networks, **sizes}
+            size = self.listed_entries(system["base"])
+            return {"kind": "lists", "networks": networks, "list_size": size, "nbest": entries}
         made_of = next(iter(networks), None)
         candidates = self.rescored_candidates(name)
         density = decoding["list_density" if candidates == "nbest" else "lattice_density"]
-        settings = {key: own[key] for key in ("beam", "nbest", "drop_features")}
+        settings = {"nbest": entries, **{key: own[key] for key in ("beam", "drop_features")}}
         return {"kind": "lattices", "network": made_of, "density": density, "candidates": candidates, **settings}
 
     def _network(self, name: str, system: str, vocabulary: str | None = None) -> dict[str, Any]:

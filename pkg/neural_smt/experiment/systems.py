@@ -232,11 +232,20 @@ class Systems:
         return self.rescored_candidates(name) in ("lattice", "nbest")
 
     def scored_entries(self, name: str) -> int:
-        """How many translations of each list a system that is rescored chooses among, 0 for all that the list has; see
-        ``rescoring.nbest`` of the schema.
+        """How many translations of each list a system that is rescored chooses among, see ``rescoring.nbest`` of the
+        schema.
         """
-        whole = self.rescored_candidates(name) == "lists" and self.rescoring_kinds(name) == {"cslm"}
-        return self.systems[name]["rescoring"].get("nbest", 0 if whole else 100)
+        many = self.rescored_candidates(name) == "lists" and self.rescoring_kinds(name) == {"cslm"}
+        return self.systems[name]["rescoring"].get("nbest", 1000 if many else 100)
+
+    def list_systems(self, base: str) -> list[str]:
+        """The systems that choose among the lists of a system's search."""
+        own = [name for name in self.tuned if self.systems[name].get("base") == base]
+        return [name for name in own if self.rescored_candidates(name) == "lists"]
+
+    def listed_entries(self, base: str) -> int:
+        """How many translations the lists of a system's search have: as many as the system that reads most of them."""
+        return max(map(self.scored_entries, self.list_systems(base)))
 
     @cached_property
     def translated(self) -> list[str]:

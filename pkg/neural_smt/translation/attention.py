@@ -8,8 +8,8 @@ import numpy as np
 
 from neural_smt.decoding.attention.results import Hypothesis
 from neural_smt.decoding.attention.search import Translator as Network
-from neural_smt.decoding.nbest import no_phrases
 from neural_smt.decoding.scorers.attention import FEATURE
+from neural_smt.decoding.translations import no_phrases
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.networks.folder import VOCABULARY

@@ -3,7 +3,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
@@ -13,12 +13,13 @@ import numpy as np
 
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import list_paths
-from neural_smt.decoding.nbest import ListedTranslation, Trace, no_phrases, trace
+from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, order_paths, push_forward, score_paths
 from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
 from neural_smt.decoding.scorers.interface import TargetNetwork, load_network
 from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.translations import Trace, no_phrases, trace
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.translation.attention import SetMaker
@@ -87,7 +88,7 @@ class ListTranslator(Reranker):
         shown = {f.name: self.decoder.feature_set.slices[f.name] for f in self.decoder.feature_set if f.tunable}
         entries = []
         for number, translated in enumerate(found):
-            for c in islice(translated.candidates, self.system["nbest"] or None):
+            for c in islice(translated.candidates, self.system["nbest"]):
                 features = {name: c.features[part].tolist() for name, part in shown.items()}
                 listed = ListedTranslation(number, c.tokens, features, c.score, c.trace.alignment)
                 entries.append(_as_written(listed))
@@ -131,7 +132,7 @@ class LatticeTranslator(Reranker):
         weights, result = self.weights, []
         for number, (source, lattice) in enumerate(zip(sentences, lattices, strict=True)):
             own = paths.take(np.arange(first[number], first[number + 1]))
-            made = (
+            made: Iterable[Trace] = (
                 trace(lattice, Ragged(own.values - start[number], own.offsets), self.decoder.model) if lattice else []
             )
             candidates = []

@@ -13,7 +13,8 @@ import numpy as np
 
 from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
 from neural_smt.decoding.features import UNKNOWN_WORD
-from neural_smt.decoding.nbest import ListedTranslation, Trace, entry_line
+from neural_smt.decoding.nbest import ListedTranslation, entry_line
+from neural_smt.decoding.translations import Trace
 from neural_smt.evaluation.steps import detokenise_lines
 from neural_smt.translation.translators import Candidate, Origin, Translated, Translator
 from neural_smt.vocabulary import spelled

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from neural_smt.decoding.nbest import NBestEntry
 from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.translations import NBestEntry
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 

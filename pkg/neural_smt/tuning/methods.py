@@ -15,9 +15,9 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import NBestList
 from neural_smt.decoding.options import prepare
 from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.translations import NBestList
 from neural_smt.errors import UserError, required
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged, offsets_of

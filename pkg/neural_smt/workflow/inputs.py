@@ -1,6 +1,7 @@
 """What rules read and with which settings, where that depends on wildcards: input functions of Snakemake."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from neural_smt.corpus.sources import archive_name
@@ -183,10 +184,8 @@ class Inputs:
 
     def lists_need_alignment(self, wildcards: Any) -> bool:
         """Whether a joint model scores the lists of a system: it reads what words are aligned to."""
-        based = [name for name, system in self.systems.items() if system.get("base") == wildcards.system]
-        scored = [name for name in based if not self.layout.rescores_lattices(name)]
-        networks = {network for name in scored for network in self.layout.rescoring_networks(name)}
-        return bool(networks & self.layout.joint_inputs.keys())
+        scoring = map(self.layout.rescoring_networks, self.layout.list_systems(wildcards.system))
+        return not self.layout.joint_inputs.keys().isdisjoint(chain.from_iterable(scoring))
 
     def scoring_threads(self, wildcards: Any) -> int:
         """Two for a CSLM, whose products are large; attention networks score with one."""

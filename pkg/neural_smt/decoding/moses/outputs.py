@@ -11,8 +11,9 @@ from pathlib import Path
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_lines
 from neural_smt.decoding.moses.ini import LARGEST
-from neural_smt.decoding.nbest import Translation, empty_translation, nbest_lines, translate
+from neural_smt.decoding.nbest import nbest_lines
 from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.translations import Translation, empty_translation, translate
 from neural_smt.errors import UserError
 from neural_smt.io.files import open_text
 from neural_smt.io.streams import open_folder, open_output, write_batch

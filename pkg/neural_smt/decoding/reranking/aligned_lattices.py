@@ -12,9 +12,9 @@ from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet, Wei
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import phrase_links
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.translations import phrase_links
 from neural_smt.io.arrays import read_arrays, write_arrays
 from neural_smt.io.files import atomic, digest_lines, read_lines, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
