@@ -106,6 +106,8 @@ def test_the_next_run_waits_for_jobs_that_still_end(start: Callable[..., Started
     run, job = start(RUN, "tiny", JOB)
     process = psutil.Process(int(job))
     process.suspend()
+    while process.status() != psutil.STATUS_STOPPED:  # until then its thread may see the run end
+        time.sleep(0.01)
     run.kill()
     run.wait()
     again = subprocess.Popen([sys.executable, "-c", RUN, "tiny"], cwd=tmp_path, stdin=subprocess.DEVNULL)
