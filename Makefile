@@ -26,7 +26,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # the experiment's name, as its file declares it
-NAME := $(shell sed -n "s/^experiment: *[\"']\{0,1\}\([a-z0-9_]*\).*/\1/p" $(or $(EXPERIMENT),config.yaml))
+NAME := $(shell sed -n "s/^experiment: *[\"']\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p" $(or $(EXPERIMENT),config.yaml))
 # a bar for each rule and what fails; VERBOSE=1 shows of every job its files, resources and reason
 VERBOSE ?=
 OPTIONS := $(if $(VERBOSE),,--logger rich) $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))

@@ -88,6 +88,9 @@ rule mi2016:
         ),
 
 
-for name in config["memory"]:
+for name, megabytes in config["memory"].items():
     if not workflow.is_rule(name):
         raise WorkflowError(f"memory.{name}: there is no such rule; `snakemake --list-rules` names all")
+    # what --set-resources says of a rule holds
+    if "mem_mb" not in workflow.resource_settings.overwrite_resources.get(name, {}):
+        workflow.get_rule(name).resources["mem_mb"] = memory(megabytes / 1000)

@@ -56,10 +56,12 @@ def test_a_system_that_reads_the_references_is_not_the_best(tmp_path: Path) -> N
 def test_rows_of_one_control_are_named_together() -> None:
     controls = {"a": "", "b": "a", "c": "a", "d": "a", "e": "b", "f": "b", "g": "b", "h": "c", "i": "c", "j": ""}
     found = pd.DataFrame({"system": controls.keys(), "control": controls.values()}).assign(runs=1, signature="s")
-    found = pd.concat([found, found[found["control"] == "a"].assign(system=["k", "l", "m"])], ignore_index=True)
+    more = found[found["control"] == "a"].assign(system=["k", "l", "m"], runs=3)
+    found = pd.concat([found, more], ignore_index=True)
     lines = list(render("scores_notes.md", notes=notes(found), ours="", star="*"))
     names = "paired test against a, but e and 2 more rows against b, h and i against c, j against none;"
     assert any(names in line for line in lines)
+    assert "over 3 tuning runs" in " ".join(lines)
 
 
 def test_terminal_columns_are_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,7 +127,7 @@ def test_faults_are_said_beside_the_form(browser: Browser, addresses: dict[str, 
     browser.type("a" * 2001)
     assert text_of(browser, "#count") == ["2001 of 2000 characters"]
     browser.value("document.getElementById('translate').click()")
-    browser.wait("document.getElementById('status').textContent.startsWith('the text has 2001 characters')")
+    assert text_of(browser, "#status") == ["The text has 2001 characters; send 2000 at most."]
     assert browser.value("document.getElementById('translate').disabled") is False
     browser.value("document.getElementById('text').value = 'a c'")
     translate(browser, "")

@@ -91,9 +91,10 @@ def test_requests_beyond_limits_are_refused(server: Server, request_: Any, statu
 
 @pytest.mark.parametrize(("method", "path", "headers", "status"), REFUSED["requests"])
 def test_what_is_not_for_the_page_is_refused(
-    server: Server, method: str, path: str, headers: dict[str, str], status: int
+    server: Server, caplog: pytest.LogCaptureFixture, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
     assert ask(server, method, path, headers)[0] == status
+    assert not caplog.records
 
 
 def test_the_page_itself_may_ask_by_either_name(server: Server) -> None:

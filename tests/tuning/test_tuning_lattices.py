@@ -18,7 +18,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import REACH, LatticeSurface, optimise_lattices
-from neural_smt.tuning.lattice_primitives import describe, find_envelopes
+from neural_smt.tuning.lattice_primitives import find_envelopes
 from neural_smt.tuning.loop import State, run
 from neural_smt.tuning.methods import LatticeMethod
 
@@ -67,19 +67,21 @@ def test_envelope_is_that_of_all_derivations(seed: int) -> None:
     case = Case(seed)
     point, flat = case.surface.locate(case.weights), case.lattices
     others = np.random.default_rng(seed).normal(size=(2, case.features.size))
-    seen = {}
     for direction in np.vstack([np.eye(case.features.size)[case.features.tunable], others]):
         slopes = (direction @ flat.features).astype(np.float32)
         for reach in (0.5, 100.0):
             found = find_envelopes(case.surface.pool, slopes, point.scores, point.best, -reach, reach)
             paths = Ragged(found.paths, found.path_offsets)
-            features, digests = describe(case.surface.pool, flat.features, found.paths, found.path_offsets)
             texts = [case.spell(words) for words in flat.translations(paths)]
             answers = [case.references[number] for number in found.sentences]
             assert found.statistics.tolist() == corpus_statistics(texts, answers).tolist()
-            assert all(seen.setdefault(text, digest) == digest for text, digest in zip(texts, digests, strict=True))
-            sums = [flat.features[:, path].sum(axis=1) for path in paths]
-            np.testing.assert_allclose(features, sums, rtol=1e-5, atol=1e-5)
+            sums = np.array([flat.features[:, path].sum(axis=1, dtype=float) for path in paths])
+            keys = zip(found.sentences.tolist(), texts, map(tuple, sums.round(4)), strict=True)
+            rows = list({key: row for row, key in enumerate(keys)}.values())
+            first = np.searchsorted(found.sentences, np.arange(len(SENTENCES) + 1))
+            listed = case.surface.listed(Candidates.empty(len(SENTENCES), case.features.size), paths, first)
+            np.testing.assert_allclose(listed.features, sums[rows], rtol=1e-5, atol=1e-5)
+            assert listed.statistics.tolist() == found.statistics[rows].tolist()
             for number, derivations in enumerate(case.derivations):
                 rows = np.flatnonzero(found.sentences == number)
                 if not derivations:
@@ -97,7 +99,6 @@ def test_envelope_is_that_of_all_derivations(seed: int) -> None:
                     np.testing.assert_allclose(line, nearest, rtol=1e-3, atol=2e-3)
                     same = np.flatnonzero(np.abs(lines - nearest).max(axis=1) < 1e-4)
                     assert texts[row] in {derivations[i].tokens for i in same}
-    assert len(set(seen.values())) == len(seen)
 
 
 def bleu_at(case: Case, weights: np.ndarray) -> float:

@@ -130,7 +130,7 @@ def _label(
     for number in inside.tolist():
         if len(axes.texts) == most:
             break
-        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": size, "clip_on": True}
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": size, "clip_on": True, "parse_math": False}
         text = axes.annotate(words[number], places[number], xytext=(0, 0), **style)
         # drawn once: to lay a text out takes most of the time
         extent = np.array(text.get_window_extent(renderer).size)

@@ -33,9 +33,13 @@ def check_experiment(experiment: Systems) -> None:
     for name, system in experiment.systems.items():
         for group in system["features"]:
             _check_known(f"systems.{name}.features", "feature group", group, known)
+    labels: dict[str, str] = {}
     for name, system in experiment.systems.items():
-        _check_searched(experiment, name)
+        label = system.get("label", name)
+        if (other := labels.setdefault(label, name)) != name:
+            raise UserError(f"systems.{name}.label: '{label}' is the label of '{other}' too; choose another")
         _check_rescored(experiment, name)
+        _check_searched(experiment, name)
         if "control" in system:
             _check_known(f"systems.{name}.control", "system", system["control"], experiment.systems)
         _check_data(experiment, name)
@@ -110,7 +114,11 @@ def _check_compared_classes(experiment: Systems) -> None:
 
 
 def _check_searched(experiment: Systems, name: str) -> None:
-    """A search asks one network, which reads nothing that is not there."""
+    """A search needs phrases and a language model, and asks one network, which reads nothing that is not there."""
+    missing = {"phrase", "language_model"}.difference(experiment.feature_groups(name))
+    if missing and name in experiment.searched:
+        needed = " and ".join(sorted(missing))
+        raise UserError(f"systems.{name}.features: a search needs {needed}; add what is missing here or to its base")
     searched = [group for group in experiment.features(name) if experiment.kind_of(group) in SEARCH_KINDS]
     where = f"systems.{name}.features"
     if len(searched) > 1:

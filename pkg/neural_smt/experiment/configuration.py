@@ -181,6 +181,8 @@ def _check_names(config: Mapping[str, Any]) -> None:
     for where, name in _named_sources(config):
         if name not in sources:
             raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")
+        if name == "train" and where.startswith(("corpus.dev", "corpus.test", "corpus.gold")):
+            raise UserError(f"{where}: 'train' is what the training text is called; give this source another name")
         source = sources[name]
         sides = ["part"] if "part" in source else list(languages.values())
         if where.startswith("corpus.monolingual") and "part" not in source:

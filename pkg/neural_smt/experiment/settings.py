@@ -80,7 +80,7 @@ def base_chain(entries: Mapping[str, Mapping[str, Any]], name: str, section: str
     while base := entries[chain[-1]].get("base"):
         if base in chain:
             raise UserError(f"{section}.{name}: its bases go in a circle ({' -> '.join([*chain, base])}); break it")
-        if base not in entries:
+        if base not in list(entries):  # whatever it is
             raise UserError(f"{section}.{chain[-1]}.base: there is no {noun} '{base}'; define it or name another")
         chain.append(base)
     return chain
@@ -94,6 +94,8 @@ def fill_defaults(value: dict[str, Any], schema: Mapping[str, Any], root: Mappin
             value[key] = deepcopy(sub["default"])
         if isinstance(value.get(key), dict):
             fill_defaults(value[key], sub, root)
+        if key in value:  # in the order of the schema: Snakemake compares what jobs are given as text
+            value[key] = value.pop(key)
     extra = schema.get("additionalProperties")
     if isinstance(extra, Mapping):
         for key, item in value.items():

@@ -14,7 +14,7 @@ GROUPS = ("phrase", "language_model", "reordering", "unknown_penalty")
 """Feature groups that are no network."""
 
 TAKEN = {*GROUPS, "distortion", "lexical_reordering", "word_penalty", "phrase_penalty"}
-TAKEN |= {"unknown_word_penalty", "translation_model", "model"}
+TAKEN |= {"unknown_word_penalty", "translation_model", "model", "statistics"}
 """Names that a network cannot have: features and files are called so."""
 
 POOLED = "model"

@@ -225,7 +225,7 @@ def _language(path: Path, stated: str | None, option: str, tokenised: bool) -> s
 
 
 def _name(one: Path, other: Path) -> str:
-    """What both names begin with, in characters that names of experiments may have."""
+    """The stem of both names, or both stems, in characters that names of experiments may have."""
     stems = [_split_name(path)[0] for path in (one, other)]
     stem = stems[0] if stems[0] == stems[1] else one.resolve().parent.name if stems == ["", ""] else "-".join(stems)
     return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "corpus"

@@ -173,12 +173,10 @@ def expect_sizes(
     whole = joined([in_domain, pool])
     for data in {"selected", "random", "all", *Systems(config).variants}:
         drawn = drawn_pairs(data)
+        chosen = (1, 1) if data == "all" or (data, selection["method"]) == ("selected", "none") else of_pairs
         if drawn is not None:
-            fraction = drawn / max(whole.lines, 1)
-            sizes.data[data] = whole.part(fraction, fraction)
-        else:
-            chosen = (1, 1) if data == "all" or (data, selection["method"]) == ("selected", "none") else of_pairs
-            sizes.data[data] = joined([in_domain, pool.part(*chosen)])
+            chosen = (drawn / max(pool.lines, 1),) * 2
+        sizes.data[data] = joined([in_domain, pool.part(*chosen)])
         takes_all = data == "all" or selection["monolingual_method"] == "none"
         sizes.extra[data] = monolingual.part(*((1, 1) if takes_all else of_text))
         sizes.rows[data] = ratios["rows per word"] * sizes.data[data].target

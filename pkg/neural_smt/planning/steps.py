@@ -116,9 +116,9 @@ def plan(
 ) -> None:
     """Predict the time, memory and disk of every rule of an experiment before anyone starts it.
 
-    configfile: the experiment's files, each put over the one before; nodes, cores and gpus: of the machine, the latter
-    two of each node (as many GPUs as a job asks for); config: further settings; target: what is to be made (all that
-    the experiment's systems need); rules: tell of every rule, and not of stages; throughputs: rates that were measured;
+    configfile: the experiment's files, each put over the one before; nodes: of the machine; cores: of each node; gpus:
+    of each node (as many as a job asks for); config: further settings; target: what is to be made (all that the
+    experiment's systems need); rules: tell of every rule, and not of stages; throughputs: rates that were measured;
     output: the plan as JSON.
     """
     whole = complete_configuration(snakefile, configfile, config or {})

@@ -63,7 +63,7 @@ def summed(jobs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 def _draw_costs(path: Path, stages: pd.DataFrame) -> None:
     with drawing(path, 9.0, 1.2 + 0.35 * len(stages)) as figure:
-        labels = {"seconds": "wall time of all jobs (s)", "peak_memory_mb": "peak memory of one job (MB)"}
+        labels = {"seconds": "wall time of these jobs (s)", "peak_memory_mb": "peak memory of one job (MB)"}
         for axes, (column, label) in zip(figure.subplots(1, 2, sharey=True), labels.items(), strict=True):
             bars = axes.barh(range(len(stages)), stages[column], color=BLUE, height=0.6)
             axes.bar_label(bars, labels=[f"{value:,.0f}" for value in stages[column]], padding=3, fontsize=8)

@@ -263,7 +263,17 @@ class ReportFiles(Layout):
             if system in self.tuned:
                 jobs += every("tuning/tune/{name}", name=names)
             jobs += decode if self.is_rescored(system) else self._in_shards(decode)
-        found = self.results("benchmarks/{job}.tsv", job=jobs)
+            candidates = self.rescored_candidates(system)
+            if candidates == "lists":
+                jobs += self._in_shards(every("decoding/score_lists/{name}.{set}", name=names, set=self.sets))
+            if candidates:
+                base = self.systems[system]["base"]
+                density = {"lattice": ".lattices", "nbest": ".dense"}.get(candidates, "")
+                pattern = "decoding/decode_{rule}/{base}.run{run}.{set}{density}"
+                values = {"base": [base], "run": self.runs(base), "set": self.sets, "density": [density]}
+                searches = every(pattern, rule=["lattices" if density else "lists"], **values)
+                jobs += searches if density else self._in_shards(searches)
+        found = self.results("benchmarks/{job}.tsv", job=dict.fromkeys(jobs))
         for variant in self.variants:
             found += self.results(f"data/{variant}/benchmarks/{{job}}.tsv", job=self._data_jobs(variant))
         return found
@@ -278,8 +288,8 @@ class ReportFiles(Layout):
 
     @property
     def explained(self) -> list[str]:
-        """The systems that tell how they translate."""
-        return list(self.systems)[:EXPLAINED]
+        """The systems that tell how they translate: no oracles, which read references."""
+        return [name for name in self.systems if name not in self.oracles][:EXPLAINED]
 
     def drawn(self, systems: Iterable[str]) -> dict[str, str]:
         """The same of the first of these systems, of the set that a sentence is drawn from: the first test set."""
@@ -302,6 +312,7 @@ class ReportFiles(Layout):
             "lattices": any(map(self.rescores_lattices, self.systems)),
             "classes": self.config["report"]["word_classes"],
             "attention": self.translated,
+            "mi2016": {*self.translated} & {*self.attention_systems},
             "monolingual": corpus["monolingual"],
             "gold": corpus["gold"],
             "tuned": self.tuned,

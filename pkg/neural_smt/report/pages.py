@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -65,7 +65,7 @@ def show_page(
     about: str = "",
     figures: Sequence[Path] = (),
     tables: Sequence[Path] = (),
-    template: str = "figures.html",
+    template: Literal["figures.html", "start.html"] = "figures.html",
 ) -> None:
     """Write a page (HTML, self-contained) of figures (PNG) and tables (Markdown, CSV) with what is to know of them.
 

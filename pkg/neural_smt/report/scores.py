@@ -162,7 +162,7 @@ def write_table(
         "ours": OURS if ours else "",
         "result": result(found[[system not in (oracles or ()) for system in scores]].reset_index(drop=True)),
     }
-    write_page(markdown_output, f"{about or 'table1'}.md", **values)
+    write_page(markdown_output, TEMPLATES[about], **values)
 
 
 def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> dict[str, str | int | float]:
@@ -197,6 +197,9 @@ DESCRIPTIONS: dict[str, tuple[dict[str, Column], Callable[..., dict[str, Any]]]]
     "training": (TRAINING, read_effort),
 }
 """What a table of systems may say of each between its name and its scores: the columns, and what reads them."""
+
+TEMPLATES = {"": "table1.md", "data": "data.md", "training": "training.md"}
+"""The template of such a table, with none of them or one."""
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:
@@ -237,7 +240,8 @@ def notes(found: pd.DataFrame) -> dict[str, Any]:
     other = found[(found["control"] != usual) & ~untested]
     groups = other.groupby(other["control"].replace("", "none"), sort=False)["system"]
     controls = {control: list(systems) for control, systems in groups}
-    return {"runs": int(found["runs"][0]), "signature": found["signature"][0], "usual": usual, "controls": controls}
+    runs = int(found["runs"].astype(int).max())
+    return {"runs": runs, "signature": found["signature"][0], "usual": usual, "controls": controls}
 
 
 def result(found: pd.DataFrame) -> dict[str, str | float | bool]:

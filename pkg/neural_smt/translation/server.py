@@ -157,7 +157,8 @@ class Server(HTTPServer):
         self.port = self.sockets[0].getsockname()[1]
         page = {"path": Path(__file__).with_name("page"), "default_filename": "index.html"}
         routes: list[Any] = [("/api/system", _System), ("/api/translate", _Translate), ("/(.*)", _Page, page)]
-        hosts = [f"{host}:{self.port}" for host in (HOST, "localhost")]
+        ports = [f":{self.port}"] + [""] * (self.port == 80)  # which browsers leave out
+        hosts = [host + port for host in (HOST, "localhost") for port in ports]
         pages = Application(routes, hosts=hosts, server=self, service=service, log_function=lambda handler: None)
         self.waiting: dict[IOStream, None] = {}  # for their requests, the longest first
         limits: Any = {"idle_connection_timeout": PATIENCE, "body_timeout": 2 * PATIENCE, "max_body_size": 2 * BODY}
@@ -244,8 +245,10 @@ class _System(_Handler):
 class _Translate(_Handler):
     """Translations."""
 
-    def prepare(self) -> None:
+    def initialize(self) -> None:
         self.body, self.late = b"", asyncio.get_running_loop().call_later(PATIENCE, self.give_up)
+
+    def prepare(self) -> None:
         super().prepare()
         self.settings["server"].waiting[self.request.connection.stream] = None  # for the body
 

@@ -43,7 +43,8 @@ def translate(
 
     experiment: its configuration file, its name, or the folder of a system; files: raw text, one sentence a line
     (standard input without any, or for -; .gz is unpacked). Translations come in the order of the text, and while it
-    still comes. system, run: the row of the table that translates, and which of its tunings. nbest: so many
+    still comes. system: the row of the table that translates, which an experiment needs; run: which of its tunings, the
+    first if not given. nbest: so many
     translations of each line, in the format of Moses' lists; alignment: the positions of linked words after each;
     explain: the phrases used with each feature's share of the score, or, of an attention network, the source word that
     each word looked at and what brought it into the vocabulary of the sentence; output: text, or JSON, a line for each

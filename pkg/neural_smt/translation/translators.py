@@ -93,7 +93,8 @@ def load_translator(system: System, run: int = 1, device: str = "cpu", threads: 
 
 def check_inputs(system: System) -> None:
     """Raise ``UserError`` for a system that reads what only texts with references have."""
-    if (system.content.get("network") or {}).get("reads") == "target":
+    networks = system.content.get("networks") or [system.content.get("network") or {}]
+    if any(network.get("reads") == "target" for network in networks):
         name = system["name"]
         raise UserError(f"system '{name}' reads references, which new text has none of; translate with another")
 

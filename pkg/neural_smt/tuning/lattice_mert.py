@@ -37,7 +37,7 @@ class LatticeSurface(Surface):
         if len(references) != len(lattices):
             raise ValueError(f"{len(lattices)} lattices for {len(references)} references")
         super().__init__(lattices.features, tunable)
-        self.lattices, arcs = lattices, len(lattices.tails)
+        self.lattices, self.references, arcs = lattices, references, len(lattices.tails)
         heads = np.repeat(np.arange(len(lattices.arc_offsets) - 1), np.diff(lattices.arc_offsets))
         first_nodes = np.repeat(lattices.node_offsets[:-1], np.diff(lattices.first_arcs))
         self.pool = kernels.PooledLattices(
@@ -87,11 +87,10 @@ class LatticeSurface(Surface):
         first: int64 ``[S + 1]``, the paths of each sentence; network: float64 ``[n]``, a further feature of the paths.
         """
         sentences = np.repeat(np.arange(len(self.lattices), dtype=np.int32), np.diff(first))
-        features, digests = kernels.describe(self.pool, self.columns, *paths.arrays)
-        if network is not None:
-            features = np.column_stack([features, network])
-        statistics = kernels.count_paths(self.pool, sentences, *paths.arrays)
-        return candidates.extended(sentences, digests, features, statistics)
+        rows = np.repeat(np.arange(len(paths)), paths.lengths)
+        sums = [np.bincount(rows, column[paths.values], len(paths)) for column in self.columns]
+        features = np.column_stack(sums if network is None else [*sums, network])
+        return candidates.with_ids(sentences, self.lattices.translations(paths), features, self.references)
 
 
 ROUNDS = 20

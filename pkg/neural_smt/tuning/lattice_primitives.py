@@ -17,7 +17,7 @@ import numpy as np
 from neural_smt.bleu import SIZE
 from neural_smt.bleu_primitives import count_statistics
 from neural_smt.io.lookup_primitives import differ
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.jit import kernel, leaf
 from neural_smt.tuning.envelope_primitives import sweep
 
 TOLERANCE = 1e-9
@@ -297,7 +297,7 @@ def find_envelopes(
 def sweep_envelopes(envelopes: Envelopes, narrowest: float, low: float, high: float) -> tuple[float, float]:
     """The x in the middle of the interval with the highest corpus BLEU, and that BLEU to the fourth power.
 
-    Intervals narrower than ``narrowest`` are passed over.
+    Intervals narrower than ``narrowest`` are passed over, but for the first one.
     """
     total = np.zeros(SIZE, dtype=np.int64)
     size, count = len(envelopes.breakpoints), 0
@@ -309,25 +309,3 @@ def sweep_envelopes(envelopes: Envelopes, narrowest: float, low: float, high: fl
             breakpoints[count], changes[count, 0], changes[count, 1] = envelopes.breakpoints[row], row - 1, row
             count += 1
     return sweep(breakpoints[:count], changes[:count], total, envelopes.statistics, narrowest, low, high)
-
-
-@kernel
-def describe(
-    pool: PooledLattices, columns: np.ndarray, paths: np.ndarray, path_offsets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Feature sums float32 ``[L, F]`` of derivations, and digests uint64 ``[L]`` of their words."""
-    count = len(path_offsets) - 1
-    features, digests = np.zeros((count, len(columns)), dtype=np.float32), np.zeros(count, dtype=np.uint64)
-    for i in range(count):
-        path = paths[path_offsets[i] : path_offsets[i + 1]]
-        for feature in range(len(columns)):
-            total = 0.0
-            for arc in path:
-                total += columns[feature, arc]
-            features[i, feature] = total
-        key = np.uint64(0)
-        for arc in path:
-            for position in range(pool.word_offsets[arc], pool.word_offsets[arc + 1]):
-                key = mix(key ^ np.uint64(pool.words[position] + 1))
-        digests[i] = key
-    return features, digests

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 class Iteration:
     """One pass of decoding and optimisation; the last optimum is decoded alone.
 
-    weights: those it decoded with; decoder_bleu: of the best translations they gave (0 to 100); list_bleu: what was
-    then found on all candidates so far, or of an optimum that is the last what they have there (0 to 100); candidates,
+    weights: those it decoded with; decoder_bleu: of the best translations they gave (0 to 100); list_bleu: that of the
+    optimum on all candidates so far, or of ``weights`` where there is nothing more to optimise (0 to 100); candidates,
     new_candidates: in all, and those of this pass (arcs where lattices are tuned on); mert_seconds: what the optimiser
     took.
     """
@@ -147,7 +147,7 @@ def iterate(progress: Progress, method: Method, seed: int, threads: int) -> Prog
     decoder_bleu, pool = method.gather(progress.candidates, weights)
     new = len(pool) - len(progress.candidates)
     decoded = time.perf_counter()
-    if last:
+    if last or new == 0:  # nothing that was not optimised on before
         optimum = Optimum(weights, method.surface(pool).bleu(weights))
     else:
         optimum, pool = method.optimise(pool, weights, np.random.default_rng([seed, number]), threads)

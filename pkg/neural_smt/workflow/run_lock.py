@@ -135,7 +135,7 @@ def _end_dead_runs(folder: Path, experiment: str) -> None:
     dead: set[str] = set()
     alive: set[str] = set()
     for path in sorted(folder.glob("*.run")):
-        with path.open(encoding="utf-8") as run:
+        with suppress(FileNotFoundError), path.open(encoding="utf-8") as run:  # one may end just now
             name = run.read()
             if not _is_free(run, fcntl.LOCK_SH):  # shared, for its jobs wait for it too
                 alive.add(name)

@@ -13,7 +13,7 @@ function places(words) {
       const text = node.data.toLowerCase();
       for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
         const range = new Range();
-        range.setStart(node, at);
+        range.setStart(node, Math.min(at, node.data.length)); // lower-cased text can be longer
         range.setEnd(node, Math.min(at + words.length, node.data.length));
         found.push(range);
       }

@@ -37,7 +37,7 @@ function language(code) {
 }
 
 async function ask(path, options) {
-  const answer = await fetch(path, options);
+  const answer = await fetch(path, options).catch(() => { throw new Error("The server does not answer."); });
   const data = await answer.json();
   if (!answer.ok) throw new Error(data.error);
   return data;
@@ -181,6 +181,12 @@ async function translate(event) {
     text.focus();
     return;
   }
+  const used = [...text.value].length;
+  if (used > system.characters) {
+    say(`The text has ${used} characters; send ${system.characters} at most.`, true);
+    text.focus();
+    return;
+  }
   button.disabled = true;
   say("Translating \u2026");
   try {
@@ -191,7 +197,7 @@ async function translate(event) {
     data.sentences.forEach(showSentence);
     say(`${data.sentences.length === 1 ? "1 sentence" : `${data.sentences.length} sentences`} in ${data.seconds} s`);
   } catch (error) {
-    say(error instanceof TypeError ? "The server does not answer." : error.message, true);
+    say(error.message, true);
   }
   button.disabled = false;
 }
