@@ -53,7 +53,6 @@ rule score_lists:
         scatteritem=SHARD,
     conda:
         "../envs/neural_smt.yaml"
-    threads: INPUTS.scoring_threads
     resources:
         mem_mb=memory(8),
         runtime=shard_time(12),

@@ -19,7 +19,7 @@ from neural_smt.decoding import nbest, search
 from neural_smt.decoding.lattices.flat import best_derivations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
-from neural_smt.decoding.reranking_steps import add_scores, best_of_each, rerank, rerank_entries, score_lists
+from neural_smt.decoding.reranking_steps import add_scores, rerank, rerank_entries, score_lists
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
@@ -102,6 +102,9 @@ def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, s
     for options in ({"recombination": -1}, {"search": "exact", "estimated": True}):
         decoder, plain = make(folder, seed, search_all(algorithm), **options)
         assert_finds_everything(decoder, 300, feature=plain)
+        sentences = random_sentences()
+        scores = [[found.score for found in decoder.decode(sentences, nbest)] for nbest in (0, 50)]
+        np.testing.assert_allclose(*scores, atol=1e-4, err_msg="the translation is not the best of the list")
 
 
 def test_the_exact_search_prunes_by_the_networks_scores(folder):
@@ -282,7 +285,6 @@ def test_lists_are_reranked_by_weights():
     ]
     ordered = rerank_entries(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
     assert [(entry.tokens, entry.score) for entry in ordered] == [(["b"], -3.0), (["a"], -3.5), (["c"], -3.5)]
-    assert best_of_each(ordered) == [["b"], [], ["c"]]
     check_refused("2 scores of TM0", rerank_entries, entries, {"LM0": (0.5,)})
 
 

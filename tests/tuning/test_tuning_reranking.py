@@ -15,7 +15,7 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.reranking.push_forward import push_forward, rescore_lists
-from neural_smt.decoding.reranking_steps import best_of_each, rerank_entries
+from neural_smt.decoding.reranking_steps import rerank_entries
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import run
@@ -151,7 +151,8 @@ def test_the_feature_that_knows_gets_its_weight(optimiser: str) -> None:
     assert iteration.decoder_bleu < 80
     assert iteration.list_bleu == pytest.approx(100.0)
     tuned = Weights.from_vector(features, np.array(iteration.weights)).values
-    assert best_of_each(rerank_entries(entries, tuned)) == references
+    best = {entry.sentence: entry.tokens for entry in reversed(rerank_entries(entries, tuned))}
+    assert [best[number] for number in range(len(references))] == references
 
 
 def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -> None:

@@ -244,10 +244,9 @@ def _search_with_feature(
 ) -> Stacks:
     """Search all sentences side by side, so that the feature scores the hypotheses of all that have the same size."""
     sentences, search = task.sentences, task.search
-    # The feature moves scores, so until it has run every candidate may still win its group, unless estimates will do
-    # and only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
-    keep_arcs = search.keep_arcs or not scorer.search.estimated
-    filling = task._replace(search=search._replace(beam=search.beam if search.lazy else -math.inf, keep_arcs=keep_arcs))
+    # The feature moves scores, so until it has run every candidate may still win its group, and a lazy one alone lets
+    # the beam cut, by its fallback's scores.
+    filling = task._replace(search=search._replace(beam=search.beam if search.lazy else -math.inf, keep_arcs=True))
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
         with uninterrupted():

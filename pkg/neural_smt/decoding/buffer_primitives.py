@@ -169,8 +169,8 @@ def _group_key(
     history: int32 [words], the parent's last target words (none without a stateful feature). Different candidates of a
     stack of 10^5 share a key with a probability below 10^-9.
     """
-    options = task.options
-    key = mix(np.uint64((np.int64(coverage) << 40) | (np.int64(span.start) << 20) | np.int64(span.stop)))
+    options, start = task.options, np.int64(span.start) if task.search.reordering else np.int64(0)
+    key = mix(np.uint64((np.int64(coverage) << 40) | (start << 20) | np.int64(span.stop)))
     key = mix(key + np.uint64(options.forward_class[option]))
     for m in range(len(states)):
         key = mix(key ^ np.uint64(states[m]))
@@ -193,19 +193,13 @@ def most_kept(search: Search) -> int:
     return int(search.stack_size * search.margin)
 
 
-@leaf
-def keeps_arcs(search: Search, final: bool) -> bool:
-    """Whether recombined candidates are kept: complete ones all end alike, but for the stateful feature."""
-    return search.keep_arcs or (final and search.margin > 1)
-
-
 @leaf(forceinline=True)  # see score_phrase
 def add(
     parent: int, option: int, span: np.void, coverage: int, score: float, extra: float, states: np.ndarray, final: bool,
     task: Task, stacks: Stacks, buffer: Buffer,
 ) -> None:  # fmt: skip
-    """Add an extension (room must be reserved); without ``keeps_arcs`` only the best of its group stays."""
-    keep_arcs = keeps_arcs(task.search, final)
+    """Add an extension (room must be reserved); without ``keep_arcs`` only the best of its group stays."""
+    keep_arcs = task.search.keep_arcs
     key = np.uint64(0)  # nothing follows a complete translation: all are recombined
     if not final:
         key = _group_key(option, span, coverage, states, stacks.history[parent], task)

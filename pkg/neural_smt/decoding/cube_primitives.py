@@ -16,7 +16,6 @@ from neural_smt.decoding.buffer_primitives import (
     begin_stack,
     has_room,
     keep_best,
-    keeps_arcs,
     most_kept,
     reserve,
 )
@@ -198,13 +197,10 @@ def _fill_rows(rows: np.ndarray, first: int, span: np.void, task: Task, stacks: 
 @leaf
 def _take_best(final: bool, pop_limit: int, task: Task, stacks: Stacks, buffer: Buffer, cubes: Cubes) -> None:
     """Add the best cells to the buffer; final: they are complete translations."""
-    search = task.search
     keys, items, waiting, pops = cubes.keys, cubes.items, 0, 0
     for number in range(cubes.counts[CUBES]):
         made = _score_cell(np.uint32(number), 0, 0, cubes, final, task, stacks)
         waiting = push(keys, items, waiting, cubes.cells[made].score + cubes.cubes[number].rest, made)
-    if keeps_arcs(search, final) and not search.keep_arcs:
-        pop_limit = min(pop_limit, (search.stack_size + 1) // 2)  # one of them will be the translation
     while waiting > 0 and pops < pop_limit and keys[0] >= buffer.limits[THRESHOLD]:
         pops += 1
         first, taken = np.uint32(items[0]), True

@@ -65,7 +65,7 @@ def nbest_lines(
 
 
 def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
-    """Write listed translations as they were read, atomically; six significant digits."""
+    """Write listed translations, atomically; six significant digits."""
     write_lines(path, map(entry_line, entries))
 
 

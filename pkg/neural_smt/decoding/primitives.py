@@ -1,4 +1,4 @@
-"""What the search kernels share: options, coverage, future cost, language model scores, growing arrays, and a heap.
+"""What the search kernels share: options, coverage, future cost, language model scores, and a heap.
 
 Scores are float64, natural log, weighted. Source ranges are half open: ``start`` is the first word, ``stop`` the one
 after the last.
@@ -74,8 +74,9 @@ HYPOTHESIS = np.dtype(
     [("score", np.float64), ("start", np.int32), ("stop", np.int32), ("option", np.int32), ("pending", np.uint8)],
     align=True,
 )
-"""A hypothesis; those of a coverage stand together, best first. start, stop: the last source range; option: the last
-option (-1: none yet); pending: whether the stateful feature has yet to score the arcs into it (``stack_primitives``).
+"""A hypothesis; those of a coverage stand together, best first when they are settled, which a lazy feature may change
+later. start, stop: the last source range; option: the last option (-1: none yet); pending: whether the stateful feature
+has yet to score the arcs into it (``stack_primitives``).
 """
 
 COVERAGE = np.dtype(
@@ -104,7 +105,7 @@ class Search(NamedTuple):
     stateful feature has scored; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
     for hypotheses to be recombined, where the feature reads words (beside what the language models need); fallback_lm:
     the language model whose score the feature has until it has scored (-1: none); lazy: whether it scores hypotheses no
-    sooner than they are extended.
+    sooner than they are extended; reordering: whether scores depend on where the last source range begins.
     """
 
     distortion: float
@@ -117,6 +118,7 @@ class Search(NamedTuple):
     context: int
     fallback_lm: int
     lazy: bool
+    reordering: bool
 
 
 class Task(NamedTuple):
@@ -186,26 +188,21 @@ def cover(gap: int, window: np.uint64, start: int, stop: int) -> tuple[int, np.u
 
 @kernel
 def future_costs(sentences: Sentences, options: Options) -> None:
-    """Write the best score of every range of words in isolation into ``future``: its best option, or its best split in
-    two. The range [i, j) of sentence b stands at ``future_first[b] + i * (lengths[b] + 1) + j``.
+    """Write the best score of every range of words in isolation into ``future``: that of the best sequence of options
+    that covers it. The range [i, j) of sentence b stands at ``future_first[b] + i * (lengths[b] + 1) + j``.
     """
     first, spans = sentences.future_first, sentences.spans
     for sentence in range(len(sentences.lengths)):
         size = sentences.lengths[sentence]
         table = sentences.future[first[sentence] : first[sentence + 1]].reshape((size + 1, size + 1))
-        for start in range(size + 1):
+        for start in range(size, -1, -1):
             table[start, start] = 0.0
-        for length in range(1, size + 1):
-            for start in range(size - length + 1):
-                stop = start + length
-                best = -np.inf
-                if length <= spans.shape[1]:
-                    phrase = spans[sentences.first[sentence] + start, length - 1]
-                    if phrase >= 0:
-                        best = options.estimate[options.offsets[phrase]]
-                for middle in range(start + 1, stop):
-                    best = max(best, table[start, middle] + table[middle, stop])
-                table[start, stop] = best
+            for stop in range(start + 1, min(start + spans.shape[1], size) + 1):
+                phrase = spans[sentences.first[sentence] + start, stop - start - 1]
+                if phrase >= 0:
+                    best = options.estimate[options.offsets[phrase]]
+                    for end in range(stop, size + 1):
+                        table[start, end] = max(table[start, end], best + table[stop, end])
 
 
 @leaf

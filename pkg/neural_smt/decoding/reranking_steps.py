@@ -107,12 +107,6 @@ def _weighted(entry: ListedTranslation, weights: Mapping[str, Sequence[float]]) 
     return total
 
 
-def best_of_each(entries: Sequence[ListedTranslation]) -> list[list[str]]:
-    """The tokens of the first entry of every sentence from 0 on; nothing for a sentence without entries."""
-    tokens = {entry.sentence: entry.tokens for entry in reversed(entries)}
-    return [tokens.get(number, []) for number in range(max(tokens, default=-1) + 1)]
-
-
 def score_lists(
     *,
     system: Path,
@@ -169,11 +163,14 @@ def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> Non
     """Write the best translations of scored n-best lists under the weights, and statistics: sentences, entries and mean
     score.
     """
-    entries = rerank_entries(read_nbest(nbest), Weights.load(weights).values)
-    write_lines(output, (" ".join(tokens) for tokens in best_of_each(entries)))
-    best = {entry.sentence: entry.score for entry in reversed(entries)}
-    mean = float(np.mean(list(best.values()))) if best else 0.0
-    write_json(statistics, {"sentences": len(best), "entries": len(entries), "mean_score": mean})
+    vector, count, best = Weights.load(weights).values, 0, {}
+    for entries in read_blocks(nbest):
+        count += len(entries)
+        best |= {entry.sentence: entry for entry in reversed(rerank_entries(entries, vector))}
+    lines = (" ".join(best[number].tokens) if number in best else "" for number in range(max(best, default=-1) + 1))
+    write_lines(output, lines)
+    mean = float(np.mean([entry.score for entry in best.values()])) if best else 0.0
+    write_json(statistics, {"sentences": len(best), "entries": count, "mean_score": mean})
 
 
 def decode_lattices(
@@ -181,8 +178,8 @@ def decode_lattices(
 ) -> None:
     """Decode a tokenised text into lattices whose words are aligned to the source.
 
-    system, weights: as for ``decode``, without a recurrent model in the search: it knows scores for one way into each
-    node alone (a CSLM's are exact); density: arcs per target word that lattices are pruned to, 0 for all. Writes a
+    system, weights: as for ``decode``, without a recurrent model in the search, which scores the best way into each
+    node alone (a CSLM scores them all); density: arcs per target word that lattices are pruned to, 0 for all. Writes a
     folder (``AlignedLattices``) and statistics: sentences, seconds of search and of laying out lattices, mean model
     score, arcs.
     """

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from neural_smt.decoding.batches import BatchSearch, StatefulFeature
-from neural_smt.decoding.features import DISTORTION, Weights
+from neural_smt.decoding.features import DISTORTION, REORDERING, Weights
 from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
@@ -152,8 +152,8 @@ class Decoder:
         return [translation or empty_translation(self.feature_set.size, nbest) for translation in translations]
 
     def lists(self, text: Text, nbest: int) -> list[NBestList]:
-        """The best ``nbest`` distinct translations of every sentence, best first, without traces; an empty sentence has
-        an empty one.
+        """The best ``nbest`` distinct translations of every sentence, best first, without traces; that of an empty
+        sentence holds the empty translation.
         """
         rescore = self._rescore()
 
@@ -225,8 +225,9 @@ class Decoder:
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,
             margin=margin,
-            keep_arcs=keep_arcs,
+            keep_arcs=keep_arcs or lazy,
             context=feature.context if feature else 0,
             fallback_lm=fallback,
             lazy=lazy,
+            reordering=REORDERING in self.feature_set,
         )

@@ -187,10 +187,6 @@ class Inputs:
         scoring = map(self.layout.rescoring_networks, self.layout.list_systems(wildcards.system))
         return not self.layout.joint_inputs.keys().isdisjoint(chain.from_iterable(scoring))
 
-    def scoring_threads(self, wildcards: Any) -> int:
-        """Two for a CSLM, whose products are large; attention networks score with one."""
-        return 2 if "cslm" in self.layout.rescoring_kinds(wildcards.system) else 1
-
     def tuning_settings(self, wildcards: Any) -> dict[str, Any]:
         """How the weights of a system are tuned. Of one that reranks on lists random points are enough, lattices
         iterate.

@@ -72,7 +72,7 @@ class AttentionStatistics(ShardStatistics):
     """The best translations of sentences.
 
     words: of the translation; complete: whether it was finished; vocabulary: the number of words it was predicted from;
-    expanded: whether these had to be more than its candidates. Of ``unknown`` are words of the translation.
+    expanded: whether these had to be more than its candidates. ``unknown`` counts words of the translation.
     """
 
     words: list[int]

@@ -3,7 +3,8 @@
 Every derivation is the best one with some arcs exchanged. The next-best is found among those that exchange one arc
 more than a derivation already taken (the sidetracks of Eppstein 1998; on lattices the same order as the lazy
 algorithm of Huang and Chiang 2005). That is exact because what an arc adds to a score depends on the arc alone: nodes
-are recombined only where coverage, last source range and language model states agree, so features are sums over arcs.
+are recombined only where coverage, last source range, forward reordering scores and language model states agree, so
+features are sums over arcs. Of a stateful feature that recombines more, the score of an arc is an estimate.
 """
 
 from collections.abc import Sequence

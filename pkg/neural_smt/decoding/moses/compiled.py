@@ -78,9 +78,12 @@ def load_model(ini: MosesIni, compiled: str = AUTO, compact: bool = False) -> Tr
 def default_folders(ini: Path, compact: bool = False) -> list[Path]:
     """Where the compiled form of an ini may lie, the best place first."""
     ini = Path(ini).resolve()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neural_smt" / "moses"
     name = f"{ini.name}.{'compact' if compact else 'compiled'}"
-    return [ini.parent / name, cache / f"{hashlib.sha256(str(ini).encode()).hexdigest()[:16]}.{name}"]
+    folders = [ini.parent / name]
+    with suppress(RuntimeError):  # there may be no home
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neural_smt" / "moses"
+        folders.append(cache / f"{hashlib.sha256(str(ini).encode()).hexdigest()[:16]}.{name}")
+    return folders
 
 
 def _sources(ini: MosesIni) -> list[Source]:
@@ -97,7 +100,7 @@ def _load_first(places: list[Path], ini: MosesIni, compact: bool) -> Translation
     """The model from the first place that holds a good compiled form; None when none does."""
     sources = _sources(ini)
     for folder in places:
-        if not (folder / META).is_file():
+        if not os.path.isfile(folder / META):  # nor may it be read
             continue
         try:
             meta = read_json(folder / META)
@@ -156,9 +159,9 @@ def _build(places: list[Path], ini: MosesIni, compact: bool) -> TranslationModel
     model = read_text_model(ini, compact)
     sources = [_read_digest(source) for source in sources]
     for folder in places:
-        if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
-            raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
         try:
+            if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+                raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
             _save(folder, model, _expected(compact) | {"sources": sources})
         except OSError as error:
             log.info("%s cannot be written (%s)", folder, error.strerror)

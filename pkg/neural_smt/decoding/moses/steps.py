@@ -64,11 +64,11 @@ def decode_moses(
     """Translate text with a model of Moses, one tokenised sentence a line.
 
     Reads the moses.ini with its text tables and ARPA models; where it would have an effect that this decoder does not
-    have, it says so and stops. Translations come in the order of the input and while the input still comes.
+    have, it says so and stops. Translations are written in the order of the input, as soon as each batch is done.
 
     input, output: files (default and ``-``: standard input and output); nbest: FILE SIZE [distinct]; alignment: word
     alignments as Moses writes them; lattice: search graphs in the format of Moses (osg, or osgx with feature values),
-    or a new folder of lattices in the format of HTK (slf). algorithm, stack_size, beam_threshold, distortion_limit
+    or a new folder of lattices in the format of HTK (slf). The options algorithm, stack_size, beam_threshold, distortion_limit
     (-1: none), table_limit, pop_limit and threads override the ini. compiled: folder of the model's compiled form,
     made at the first start; ``auto`` is beside the ini or in the user's cache, ``off`` does without. compact: a form of
     a quarter of the size, with scores rounded to 256 values each.

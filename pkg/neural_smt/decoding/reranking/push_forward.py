@@ -75,8 +75,7 @@ class Rescored:
 def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, threads: int = 1) -> Rescored:
     """Rescore lattices.
 
-    weights: float64 ``[F + 1]``, of the lattices' scores and of the network; beam: k, states kept at a node. With
-    ``arc_scores``, ln p of the words of each arc after the best state of the node it leaves.
+    weights: float64 ``[F + 1]``, of the lattices' scores and of the network; beam: k, states kept at a node.
     """
     flat = network.lattices.flat
     scores = flat.scores(weights[:-1])
