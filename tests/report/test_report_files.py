@@ -22,7 +22,7 @@ def files(repository: Path, **further: dict[str, Any]) -> ReportFiles:
 
 
 def test_paths_of_nested_files_and_of_all_values() -> None:
-    nested = {"a": ["results/x", {"b": "results/y", "keep": "best", "most": 3}]}
+    nested = {"a": ["results/x", {"b": "results/y", "kept": "best", "most": 3}]}
     assert listed_paths(nested, "results/z") == ["results/x", "results/y", "results/z"]
     assert every("{a}.{b}", a=[1, 2], b="xy") == ["1.x", "1.y", "2.x", "2.y"]
 
@@ -44,7 +44,7 @@ def test_attention_networks_have_one_run_and_pages(repository: Path) -> None:
     assert found.runs("limited") == [1]
     made_from = found.attention()
     assert made_from["systems"]["limited"]["network"] == "attention"
-    assert set(made_from["curves"]["attention"]) == {"model", "curve", "keep"}
+    assert set(made_from["curves"]["attention"]) == {"model", "curve", "held_out"}
     assert "results/tiny/training/attention/epochs.csv" in listed_paths(made_from)
 
 

@@ -8,11 +8,10 @@ import pytest
 from refusals import check_refused
 from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, comparisons, evaluations, write
 
-from neural_smt.io.files import read_csv, read_lines, read_yaml
+from neural_smt.io.files import read_csv, read_lines, read_yaml, write_json
 from neural_smt.io.tables import write_rows
 from neural_smt.report.pages import render
 from neural_smt.report.scores import notes, plot_scores, plot_training, plot_tuning, print_table, read_scores
-from neural_smt.training.learning_curve import Record, write_curve
 
 FAULTS = read_yaml(Path(__file__).with_name("faults.yaml"))
 
@@ -97,7 +96,7 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
 def test_a_perplexity_may_be_missing_or_no_number(tmp_path: Path, measured: float | None, shown: str) -> None:
     given = arguments("networks", tmp_path)
     for files in given["networks"].values():
-        write_curve(Path(files["curve"]), [Record(10, 640, 5.0, 3.1, measured, 3000, 0.4)])
+        write_json(files["held_out"], {} if measured is None else {"network": measured})
     rows = read_csv(write("networks", given, tmp_path)["csv_output"])
     assert [row["perplexity"] for row in rows] == [shown, shown]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import check_refused
 from training_runs import Inputs, kill_at, train, weights
 
 from neural_smt.experiment.settings import network_settings
@@ -158,3 +159,8 @@ def test_every_ngram_is_seen_once_an_epoch() -> None:
     everything = sorted(np.column_stack((contexts, word_classes(words))).tolist())
     assert sorted(epochs[0]) == sorted(epochs[1]) == everything
     assert epochs[0] != epochs[1]
+
+
+def test_a_text_without_sentences_is_refused(inputs: Inputs, tmp_path: Path) -> None:
+    write_lines(tmp_path / "empty", [])
+    check_refused(["empty", "no sentences"], train, KIND, inputs | {"texts": [tmp_path / "empty"]}, tmp_path)

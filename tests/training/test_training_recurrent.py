@@ -118,10 +118,12 @@ def test_a_joint_model_knows_the_aligned_word(joint: dict[str, Any], tmp_path: P
 def test_files_of_a_joint_model_must_go_together(joint: dict[str, Any], tmp_path: Path, text: Path) -> None:
     target, given = tmp_path / "target", {"representation": tmp_path / "given"}
     write_lines(tmp_path / "outside", ["40-40"] * 300)
+    write_lines(tmp_path / "beside", ["40-0"] * 300)
     for trained, further, pieces in (
         (target, {}, ["source", "alignment"]),
         (text, joint, ["source", "300", "text", "200"]),
         (target, joint | {"alignment": tmp_path / "outside"}, ["outside", "not an alignment"]),
+        (target, joint | {"alignment": tmp_path / "beside"}, ["beside", "not an alignment"]),
     ):
         check_refused(pieces, train, trained, tmp_path, further=given | further)
     train(target, tmp_path, epochs=1)
@@ -184,6 +186,7 @@ def test_the_rate_halves_and_training_stops_as_in_the_toolkit() -> None:
     # 4 to 3.995 is a gain of 0.13 %: from then on the rate halves; the fifth epoch is worse
     assert rates[:5] == [0.8, 0.8, 0.8, 0.4, 0.2]
     assert going_on == [True, True, True, True, True, False]
+    assert not schedule.follow([20.0, math.nan, math.nan]), "what is no number is no gain"
 
 
 def test_training_goes_back_to_the_best_weights(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,17 @@ def test_the_model_is_the_mean_of_the_last_epochs(inputs: Inputs, whole: Path, t
     assert_mean(tmp_path / "model", [epochs[3]])
 
 
+def test_the_perplexity_that_is_told_is_that_of_the_mean(all_inputs: dict[str, Inputs], tmp_path: Path) -> None:
+    settings = {"epochs": False, "keep": "last"}
+    train(all_inputs["attention"], tmp_path / "mean", average=1, **settings)
+    train(all_inputs["attention"], tmp_path / "third", updates=3 * EPOCH, **settings)
+    mean, third = (read_json(tmp_path / name / "held_out.json") for name in ("mean", "third"))
+    assert mean["network"] == pytest.approx(third["network"], rel=1e-6)
+    # ends within the first epoch, after which there is no mean of anything
+    train(all_inputs["attention"], tmp_path / "short", average=2, patience=1, validate_every=1, rate=1e-9, **settings)
+    assert (tmp_path / "short" / "model").is_dir()
+
+
 def test_a_mean_goes_on_from_a_run_without_one(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, epochs=False, updates=EPOCH)
     train(inputs, tmp_path, epochs=False, average=2)

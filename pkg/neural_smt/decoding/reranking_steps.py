@@ -13,7 +13,7 @@ import numpy as np
 
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_paths
-from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
+from neural_smt.decoding.nbest import ListedTranslation, read_blocks, write_entries
 from neural_smt.decoding.oracles import oracle_rows, write_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
@@ -163,7 +163,8 @@ def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> Non
     """Write the best translations of scored n-best lists under the weights, and statistics: sentences, entries and mean
     score.
     """
-    vector, count, best = Weights.load(weights).values, 0, {}
+    vector, count = Weights.load(weights).values, 0
+    best: dict[int, ListedTranslation] = {}
     for entries in read_blocks(nbest):
         count += len(entries)
         best |= {entry.sentence: entry for entry in reversed(rerank_entries(entries, vector))}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log10
+from math import log10
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -338,4 +338,5 @@ def comparable_perplexity(model: NgramModel, sentences: Ragged, all_words: int) 
 
 def rounded_perplexity(scores: np.ndarray) -> float:
     """e to the mean of negative natural logs (float ``[n]``), to four digits after the point, as reports show it."""
-    return round(exp(-scores.mean()), 4)
+    with np.errstate(over="ignore"):  # may be infinite
+        return round(float(np.exp(-float(scores.mean()))), 4)

@@ -82,7 +82,7 @@ class CslmNetwork(SavedNetwork, nn.Module):
 
     Config, tables = CslmConfig, ("projection",)
 
-    def __init__(self, config: CslmConfig, seed: int = 0):
+    def __init__(self, config: CslmConfig, seed: int | None = 0):
         super().__init__()
         self.config = config
         first, second = config.layers
@@ -91,7 +91,8 @@ class CslmNetwork(SavedNetwork, nn.Module):
         # W_1, W_2, W_3 and their biases
         self.first = Linear(config.history * config.projection, first)
         self.second, self.output = Linear(first, second), Linear(second, config.words - 1)
-        self._initialise(np.random.default_rng(seed))
+        if seed is not None:  # else weights will be loaded
+            self._initialise(np.random.default_rng(seed))
 
     @torch.no_grad()
     def _initialise(self, random: np.random.Generator) -> None:

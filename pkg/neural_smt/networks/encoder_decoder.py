@@ -122,7 +122,7 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
 
     Config = EncoderDecoderConfig
 
-    def __init__(self, config: EncoderDecoderConfig, seed: int = 0):
+    def __init__(self, config: EncoderDecoderConfig, seed: int | None = 0):
         super().__init__(config)
         hidden, embedding, conventions = config.hidden, config.embedding, config.conventions
         unit = GatedUnit if config.unit == "gated" else PlainUnit
@@ -137,7 +137,8 @@ class EncoderDecoder(SavedNetwork, MaxoutNetwork):
         self.add_readout(hidden)
         # G_l of G = G_l G_r, and the bias of the softmax
         self.output = OutputLayer(config.rank, config.target_words)
-        self._initialise(np.random.default_rng(seed))
+        if seed is not None:  # else weights will be loaded
+            self._initialise(np.random.default_rng(seed))
 
     def encode(self, source: Packed, mask: Tensor | None = None) -> Tensor:
         """c of every row: ``[B, H]``. The encoder starts at 0 and reads the phrase and its end symbol.

@@ -75,7 +75,7 @@ class SavedNetwork:
     @classmethod
     def build(cls, config: Any, tensors: "dict[str, torch.Tensor]") -> Self:
         """A network for these weights; takes those of ``other_tensors`` out of them."""
-        return cls(config)  # type: ignore[call-arg]  # what a network is besides takes it
+        return cls(config, seed=None)  # type: ignore[call-arg]  # what a network is besides takes them
 
 
 Network = TypeVar("Network", bound=Any)

@@ -195,7 +195,7 @@ def smoothed(
     offsets: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """What label smoothing makes of log-probabilities: (1 - share) log p(word) + share times the mean of log p over the
-    ``V`` words that it was predicted from; arguments as above. offsets: ``[V]``, 0, and minus infinity of what is none.
+    ``V`` words that it was predicted from; arguments as above. offsets: ``[V]``, 0, of padding minus infinity.
     """
     own = (inner * weight[words]).sum(1) + bias[words]
     shares = torch.ones_like(bias) if offsets is None else offsets.exp()
@@ -271,10 +271,8 @@ def log_normalisers(
             sum_exponentials(packed(rows), bias, sums)
         elif not _in_one_pass(logits):
             torch.sum(affine(bias, rows, weight, logits, weight.dtype).exp_(), 1, out=sums)
-        elif rows.dtype == weight.dtype:
-            sum_exponentials(product(rows, weight.t(), weight.dtype), bias, sums)
         else:
-            sum_exponentials(logits.copy_(product(rows, weight.t(), weight.dtype)), bias, sums)
+            sum_exponentials(product(rows, weight.t(), weight.dtype), bias, sums)
     output.log_()
     for numbers in torch.nonzero(~(output.abs() < SAFE))[:, 0].split(len(buffer)):
         rows, logits = inner[numbers], buffer[: len(numbers)]

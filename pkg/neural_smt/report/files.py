@@ -103,11 +103,9 @@ class ReportFiles(Layout):
         return {system: self.of_runs("tuning", system, "history.csv") for system in self.tuned}
 
     def trained(self, network: str) -> dict[str, Any]:
-        """The model and the learning curve of a network, and which weights it kept, ``last`` or ``best``; a recurrent
-        one is trained until it is at its best.
-        """
-        keep = self.networks[network].get("keep", "best")
-        return {"model": self.network(network), "curve": f"{self.folder}/training/{network}/curve.csv", "keep": keep}
+        """The model and the learning curve of a network, and what is told of its held-out perplexity."""
+        folder = f"{self.folder}/training/{network}"
+        return {"model": self.network(network), "curve": f"{folder}/curve.csv", "held_out": f"{folder}/held_out.json"}
 
     def network_files(self) -> dict[str, dict[str, Any]]:
         """What the table of networks is made from: network -> its files, and which weights it kept."""
@@ -145,7 +143,7 @@ class ReportFiles(Layout):
         for name in self.config["report"]["training_curve"]:
             (network,) = self.networks_of(name)
             trained = self.trained(network)
-            found[name] = {"network": network, "curve": trained["curve"], "keep": trained["keep"]}
+            found[name] = {"network": network, "curve": trained["curve"], "held_out": trained["held_out"]}
         return {self.config["evaluation"]["baseline"]: {}} | found if found else {}
 
     @property

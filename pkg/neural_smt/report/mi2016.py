@@ -103,7 +103,7 @@ def read_results(
 
     systems: system -> those of ``MADE`` that it has; scores, significance: as in ``read_scores``; translations: system
     -> set -> what ``translate_attention`` measured, a file per run; curves: network -> ``curve``, its learning curve,
-    ``model``, its folder, and ``keep``, the weights that were kept (``last`` or ``best``); epochs: network -> what
+    ``model``, its folder, and ``held_out``, what is told of its held-out perplexity; epochs: network -> what
     ``measure_epochs`` wrote; coverage: the CSV of ``measure_candidates``.
     """
     if not systems:
@@ -112,7 +112,7 @@ def read_results(
     made = pd.DataFrame([systems[name] for name in systems], list(systems), MADE)
     made["replace_unknown"] = made["replace_unknown"].eq(True)
     trainings = [
-        read_training(files["curve"], files["keep"]) | {"parameters": count_parameters(Path(files["model"]))}
+        read_training(files["curve"], files["held_out"]) | {"parameters": count_parameters(Path(files["model"]))}
         for files in curves.values()
     ]
     return Results(

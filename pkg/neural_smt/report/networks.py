@@ -6,9 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from neural_smt.errors import UserError
 from neural_smt.experiment.networks import KINDS
 from neural_smt.io.files import read_object
-from neural_smt.io.tables import Column, as_numbers, markdown, read_frame, readable, rounded, write_frame
+from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
 from neural_smt.networks.folder import count_parameters
 from neural_smt.report.pages import read_columns, write_page
 
@@ -22,21 +23,22 @@ perplexities are shown.
 TRAINING_FIGURES: tuple[str, ...] = ("updates", "examples", "seconds", "words", "epochs", "perplexity")
 TRAINING_FIGURES += ("words_per_second", "updates_per_second")
 """What a learning curve ends with. seconds: validation included; words: predicted in training, end symbols included;
-perplexity: held-out, of the weights that were kept, as text (``nan`` where it is no number), None without validation.
+perplexity: held-out, of the model that was kept, as text (``nan`` where it is no number), None without validation.
 """
 
 
-def read_training(curve: str, keep: str = "last") -> dict[str, Any]:
-    """``TRAINING_FIGURES`` of a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
+def read_training(curve: str, held_out: str) -> dict[str, Any]:
+    """``TRAINING_FIGURES`` of a network; curve: its learning curve; held_out: what ``train_network`` wrote of it."""
     advice = "train the network again"
-    records = read_frame(Path(curve), "validation_perplexity", "updates examples words seconds epochs", advice)
-    last = records.iloc[-1]
-    validated = as_numbers(records["validation_perplexity"].replace("", None).dropna(), Path(curve), advice)
+    last = read_frame(Path(curve), "", "updates examples words seconds epochs", advice).iloc[-1]
+    perplexity = read_object(Path(held_out), advice).get("network")
+    if not isinstance(perplexity, int | float | None):
+        raise UserError(f"{held_out}: network is {perplexity!r}, which is not a number; {advice}")
     found: dict[str, Any] = {name: int(last[name]) for name in ("updates", "examples", "words")}
     found |= {name: last[name] for name in ("seconds", "epochs")}
     seconds = max(found["seconds"], 1e-9)
     return found | {
-        "perplexity": str(validated.min() if keep == "best" else validated.iloc[-1]) if len(validated) else None,
+        "perplexity": None if perplexity is None else str(perplexity),
         "words_per_second": found["words"] / seconds,
         "updates_per_second": found["updates"] / seconds,
     }
@@ -51,14 +53,14 @@ def write_networks_table(*, networks: dict[str, Any], csv_output: Path, markdown
 
 
 def network_row(
-    name: str, *, model: str, curve: str, keep: str, rescoring: str | None = None, searches: Sequence[str] = ()
+    name: str, *, model: str, curve: str, held_out: str, rescoring: str | None = None, searches: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The columns of one network.
 
-    model: its folder; curve: its learning curve; keep: ``last`` or ``best``, the weights that were kept; rescoring:
-    what ``score_phrase_table`` wrote of its column; searches: what ``decode`` wrote of searches with it.
+    model: its folder; curve, held_out: as in ``read_training``; rescoring: what ``score_phrase_table`` wrote of its
+    column; searches: what ``decode`` wrote of searches with it.
     """
-    training = read_training(curve, keep)
+    training = read_training(curve, held_out)
     row = {"network": name, "parameters": count_parameters(Path(model))} | training
     row["tokens_per_second"] = training["words_per_second"]
     if rescoring:
@@ -115,7 +117,7 @@ def class_row(
         "speed": classes["speed"] if classes["method"] == "exchange" else None,
         "classes": made["count"],
         "cost": made["cost"],
-    } | read_training(curve)
+    } | read_training(curve, held_out)
     measured = of_sets(Path(perplexity))
     for place in sets:
         row |= {f"{place}:perplexity": measured[place]["network"], f"{place}:cost": measured[place]["cost"]}

@@ -183,12 +183,12 @@ def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> d
     }
 
 
-def read_effort(network: str = "", curve: str = "", keep: str = "last") -> dict[str, Any]:
+def read_effort(network: str = "", curve: str = "", held_out: str = "") -> dict[str, Any]:
     """The columns of ``TRAINING`` for one system; nothing for a system without a network.
 
-    network: its name; curve, keep: as in ``read_training``.
+    network: its name; curve, held_out: as in ``read_training``.
     """
-    seen = read_training(curve, keep) if network else {}
+    seen = read_training(curve, held_out) if network else {}
     return {"network": network} | {name: seen.get(name) for name in list(TRAINING)[1:]}
 
 

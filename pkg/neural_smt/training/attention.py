@@ -198,8 +198,6 @@ def prepare(
     """
     if (held_out_source is None) != (held_out_target is None):
         raise UserError("held-out text needs both its sides; give held_out_source and held_out_target")
-    if held_out_source is None and (settings.patience > 0 or settings.keep == "best"):
-        raise UserError("training: patience and keep: best need held-out text; give held_out_source and _target")
     if settings.tau and candidates is not None:
         raise UserError("training: tau cuts the text into parts with words of their own; leave candidates out")
     # with tau, what is decoded with candidate lists may be validated with them (Jean et al. 2015)

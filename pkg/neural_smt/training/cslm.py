@@ -86,8 +86,6 @@ def prepare(
     and those of ``measure_perplexities`` beside an n-gram model of the same training sentences (that of the stage
     ``language_model`` has seen those held out).
     """
-    if settings.validation == 0 and (settings.patience > 0 or settings.keep == "best"):
-        raise UserError("training: patience and keep: best need held-out sentences; set validation above 0")
     words, known = Vocabulary.load(vocabulary), Vocabulary.load(shortlist)
     sentences = words.encode(stream_texts(texts))
     sentences, held_out = split_sentences(sentences, settings.validation, seed)

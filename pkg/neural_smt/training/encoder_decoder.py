@@ -110,8 +110,6 @@ def prepare(
     seed: int,
 ) -> Training:
     """A network and the distinct pairs of a phrase table; ``unit`` and ``direction`` make variants of it."""
-    if settings.validation_pairs < 1 and (settings.patience > 0 or settings.keep == "best"):
-        raise UserError("training: patience and keep: best need held-out pairs; set validation_pairs to 1 or more")
     shortlists = Vocabulary.load(source_shortlist), Vocabulary.load(target_shortlist)
     table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     source_ids, target_ids = map(shortlist_ids, vocabularies, shortlists)

@@ -109,7 +109,7 @@ class HalvingSchedule:
         entropies = [math.log(perplexity) for perplexity in perplexities]
         rate, little = self.rate, 0
         for before, entropy in zip([math.inf, *entropies], entropies, strict=False):
-            little += entropy * self.improvement >= before
+            little += not entropy * self.improvement < before  # nor is NaN
             if little:
                 rate /= 2
             if little == 2:

@@ -170,7 +170,7 @@ class TextTask:
         """See ``Task``; nothing."""
 
     def pack(self, text: Any, rows: np.ndarray, whole: int = 1) -> Minibatch:
-        """The examples at ``rows`` (int64, at least one) of a text, of a minibatch of so many, on the CPU."""
+        """The examples at ``rows`` (int64, at least one) of a text on the CPU; whole: how many the minibatch has."""
         raise NotImplementedError
 
 
@@ -331,7 +331,8 @@ class Trainer:
             for number in range(len(batches))[self.processes.share]:
                 inputs = uploaded(batches[number].inputs, self.device)
                 totals[number] = self.network(inputs).double().sum().item()
-        return math.exp(-sum(self.processes.total(*totals)) / sum(batch.words for batch in batches))
+        entropy = -sum(self.processes.total(*totals)) / sum(batch.words for batch in batches)
+        return torch.tensor(entropy, dtype=torch.float64).exp().item()  # may be infinite
 
     def update(self) -> None:
         """One minibatch: cost, gradient, step."""

@@ -241,10 +241,10 @@ def read_inputs(
         source, links = list(compress(source, chosen)), links.take(np.flatnonzero(chosen))
     try:
         sets, numbers = training_links(links, sentences.lengths)
+        read = lines if representation.settings.side == "target" else source
+        inputs = representation.inputs([line.split() for line in read], sets)
     except ValueError as error:
         raise UserError(f"{alignment}: not an alignment of these texts ({error}); align them again") from None
-    read = lines if representation.settings.side == "target" else source
-    inputs = representation.inputs([line.split() for line in read], sets)
     table = None if inputs.table is None else torch.from_numpy(inputs.table).to(place)
     return JointText(sentences, inputs.rows[numbers], table)
 

@@ -132,7 +132,7 @@ def draw_sentences(sentences: Ragged, fraction: float, seed: int, words: int = 0
 
     words: so many words are held out whatever the fraction (the last sentence may exceed them); 0 for the fraction.
     """
-    if fraction == 0 and words == 0:
+    if len(sentences) == 0 or fraction == words == 0:
         return np.zeros(len(sentences), dtype=bool)
     hashes, count = hash_rows(seed, sentences), max(1, round(fraction * len(sentences)))
     if words:

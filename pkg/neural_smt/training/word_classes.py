@@ -273,7 +273,7 @@ def _sum_by_class(side: Neighbours, word: int, numbers: np.ndarray, sums: np.nda
 
 @kernel
 def move_words(bigrams: Bigrams, counts: ClassCounts, words: np.ndarray, speed: float) -> int:
-    """Give each of ``words`` (int64, in this order) its best class; returns how many moved. ``counts`` change."""
+    """Give each of ``words`` (int32, in this order) its best class; returns how many moved. ``counts`` change."""
     pairs, first, second, sizes, numbers = counts
     classes = len(sizes) - 1
     after, before = np.empty(classes + 1, dtype=np.int64), np.empty(classes + 1, dtype=np.int64)

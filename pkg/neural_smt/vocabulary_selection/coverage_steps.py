@@ -61,8 +61,8 @@ def measure_candidates(
     """
     chosen = section_settings(SIZES, settings)
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table)
-    sizes = sorted({*dictionary_sizes, chosen.dictionary} - {0})
-    if min(batch, measured, *sizes) < 1:
+    sizes = sorted({*dictionary_sizes, chosen.dictionary})
+    if min(batch, measured, *dictionary_sizes) < 1:
         asked = f"coverage of {dictionary_sizes} words of V^D, batches of {batch}, {measured} sentences"
         raise UserError(f"{asked}; give 1 or more of each")
     rows = []
@@ -71,7 +71,7 @@ def measure_candidates(
         for parts, top, coverage in measure_combinations(
             sources, chosen, sizes, *ids, batch, training=name == training
         ):
-            rows.append({"text": name, "parts": parts, "top": top or "", **coverage._asdict()})
+            rows.append({"text": name, "parts": parts, "top": "" if top is None else top, **coverage._asdict()})
             covered = 100 * coverage.covered / max(coverage.reference_words, 1)
             log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
     write_coverage(csv_output, markdown_output, pd.DataFrame(rows), chosen.dictionary, batch)

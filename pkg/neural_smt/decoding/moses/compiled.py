@@ -100,9 +100,9 @@ def _load_first(places: list[Path], ini: MosesIni, compact: bool) -> Translation
     """The model from the first place that holds a good compiled form; None when none does."""
     sources = _sources(ini)
     for folder in places:
-        if not os.path.isfile(folder / META):  # nor may it be read
-            continue
         try:
+            if not (folder / META).is_file():
+                continue
             meta = read_json(folder / META)
             recorded = _renewed(meta["sources"], sources)
             if any(meta.get(key) != value for key, value in _expected(compact).items()) or not recorded:
@@ -160,7 +160,8 @@ def _build(places: list[Path], ini: MosesIni, compact: bool) -> TranslationModel
     sources = [_read_digest(source) for source in sources]
     for folder in places:
         try:
-            if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+            empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+            if not empty and not (folder / META).is_file():
                 raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
             _save(folder, model, _expected(compact) | {"sources": sources})
         except OSError as error:

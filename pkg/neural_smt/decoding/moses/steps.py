@@ -68,10 +68,10 @@ def decode_moses(
 
     input, output: files (default and ``-``: standard input and output); nbest: FILE SIZE [distinct]; alignment: word
     alignments as Moses writes them; lattice: search graphs in the format of Moses (osg, or osgx with feature values),
-    or a new folder of lattices in the format of HTK (slf). The options algorithm, stack_size, beam_threshold, distortion_limit
-    (-1: none), table_limit, pop_limit and threads override the ini. compiled: folder of the model's compiled form,
-    made at the first start; ``auto`` is beside the ini or in the user's cache, ``off`` does without. compact: a form of
-    a quarter of the size, with scores rounded to 256 values each.
+    or a new folder of lattices in the format of HTK (slf). The options algorithm, stack_size, beam_threshold,
+    distortion_limit (-1: none), table_limit, pop_limit and threads override the ini. compiled: folder of the model's
+    compiled form, made at the first start; ``auto`` is beside the ini or in the user's cache, ``off`` does without.
+    compact: a form of a quarter of the size, with scores rounded to 256 values each.
     """
     outputs = Outputs(output, Listing.parse(nbest), alignment, lattice, lattice_format)
     ini = read_moses_ini(moses_ini)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, decode
 from neural_smt.networks.attention.scorer import Groups, Memory, attend
-from neural_smt.networks.device import CPU, MULTIPLE, ExactLinear, Linear, linear, product, rounded, uploaded
+from neural_smt.networks.device import CPU, MULTIPLE, ExactLinear, Linear, exact_linear, product, rounded, uploaded
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork, side_by_side
 from neural_smt.networks.packing import UNMASKED, Filling, Masks, Packed, PairBatch, pack, pack_pairs
@@ -187,9 +187,7 @@ class LimitedOutput(OutputLayer):
         if vocabulary.allowed is None:
             arguments = inner, vocabulary.ids, vocabulary.words, dtype
             return self.scores(*arguments, smoothing=smoothing, offsets=vocabulary.offsets)
-        weight, bias = self.rows(vocabulary.ids)
-        logits = (linear(inner, weight) + bias).to(inner.dtype)
-        logits = logits.masked_fill(~vocabulary.allowed[rows], -torch.inf)
+        logits = exact_linear(inner, *self.rows(vocabulary.ids)).masked_fill(~vocabulary.allowed[rows], -torch.inf)
         return logits.gather(1, vocabulary.words[:, None])[:, 0] - logits.logsumexp(1)
 
 
@@ -213,7 +211,7 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
 
     Config = AttentionConfig
 
-    def __init__(self, config: AttentionConfig, seed: int = 0):
+    def __init__(self, config: AttentionConfig, seed: int | None = 0):
         super().__init__(config)
         self.current = config.readout == "current"
         hidden, embedding = config.hidden, config.embedding
@@ -232,7 +230,8 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         self.add_readout(2 * hidden)
         # G_l of G = G_l G_r, and the bias of the softmax
         self.output = LimitedOutput(config.rank, config.target_words)
-        self._initialise(np.random.default_rng(seed))
+        if seed is not None:  # else weights will be loaded
+            self._initialise(np.random.default_rng(seed))
 
     def _draw(self, random: np.random.Generator, name: str, parameter: Tensor) -> None:
         """A, B, C: N(0, 0.001^2); other weights: N(0, 0.01^2)."""
@@ -305,15 +304,13 @@ class AttentionNetwork(SavedNetwork, MaxoutNetwork):
         states: s_{t-1}, ``[n, H]``; words: int64 ``[n]``, y_{t-1}, or None at the first step; memory: ``n`` rows, or
         those that ``groups`` names.
         """
-        embedded = states.new_zeros(len(states), self.config.embedding)
-        if words is not None:
-            embedded = self.target_embedding(words)
-        inputs = self.decoder.inputs(embedded)
-        queries = product(states, self.scorer_state.weight.t(), inputs.dtype)
+        nothing = states.new_zeros(len(states), self.config.embedding)
+        embedded = rounded(nothing if words is None else self.target_embedding(words))
+        queries = product(states, self.scorer_state.weight.t(), embedded.dtype)
         if self.scorer_word is not None:
             queries = queries + self.scorer_word(embedded)
         alphas, contexts = attend(queries, memory, self.scorer_energy, groups)
-        read = self._step(inputs, contexts, states) if self.current else states
+        read = self._step(self.decoder.inputs(embedded), contexts, states) if self.current else states
         inner = self.before_softmax(read, self.word_readout(embedded), self.context_readout(contexts))
         return inner, read if self.current else contexts, alphas
 

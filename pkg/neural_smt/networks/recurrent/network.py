@@ -172,7 +172,8 @@ class RecurrentNetwork(SavedNetwork, nn.Module):
     feature of the empty history is one.
 
     Weights start as sums of three numbers uniform within 0.1 of 0, as in the RNNLM toolkit, those of direct features at
-    0. Scores are always float32; a lower precision rounds only the products with F, V and G on a GPU.
+    0. Scores are always float32; a lower precision rounds the products with F, and on a GPU those with the classes' V
+    and G.
     """
 
     Config, tables = RecurrentConfig, ("embedding", "input_table", "direct")
