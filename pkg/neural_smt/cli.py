@@ -11,6 +11,7 @@ import importlib
 import inspect
 import json
 import logging
+import math
 import os
 import pkgutil
 import re
@@ -18,6 +19,7 @@ import signal
 import sys
 import typing
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -82,12 +84,26 @@ MOST |= dict.fromkeys(("--batch", "--max-length", "--nbest", "--nbest-size", "--
 """The largest number that an option takes, by its name; of others it is 10^12."""
 
 
+LEAST = {"--threads": 1, "--seed": 0}
+"""The smallest one; of others functions check how small it may be."""
+
+
 def _whole(option: str, text: str) -> int:
-    """The whole number that an option says; functions check how small it may be."""
+    """The whole number that an option says."""
     most = MOST.get(option, 10**12)
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or abs(int(text)) > most:
-        raise UserError(f"{option}: '{text}' is not a whole number of at most {most:,}; correct it")
+    least = LEAST.get(option, -most)
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or not least <= int(text) <= most:
+        bounds = f"of {least} to" if option in LEAST else "of at most"
+        raise UserError(f"{option}: '{text}' is not a whole number {bounds} {most:,}; correct it")
     return int(text)
+
+
+def _real(option: str, text: str) -> float:
+    """The number that an option says."""
+    with suppress(ValueError):
+        if math.isfinite(value := float(text)):
+            return value
+    raise UserError(f"{option}: '{text}' is not a finite number; correct it")
 
 
 def meanings(function: Callable[..., Any]) -> dict[str, str]:
@@ -99,7 +115,7 @@ def meanings(function: Callable[..., Any]) -> dict[str, str]:
     for paragraph in re.split(r"\n\s*\n", inspect.getdoc(function) or ""):
         _, *parts = head.split(" ".join(paragraph.split()))
         for entry, text in zip(parts[::2], parts[1::2], strict=True):
-            meaning = re.split(r"\. (?=[A-Z])", text)[0].rstrip("; .").replace("%", "%%")
+            meaning = re.split(r"\. (?=[A-Z`])", text)[0].rstrip("; .").replace("%", "%%")
             found |= dict.fromkeys(re.split(r",? (?:and )?", entry), meaning)
     return found
 
@@ -107,7 +123,7 @@ def meanings(function: Callable[..., Any]) -> dict[str, str]:
 def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter, meaning: str) -> None:
     """An option that is not given is left to the step."""
     annotation, option = optional(parameter.annotation), f"--{parameter.name.replace('_', '-')}"
-    whole = partial(_whole, option)
+    numbers = {int: partial(_whole, option), float: partial(_real, option)}
     required = parameter.default is inspect.Parameter.empty
     default = "" if required or parameter.default in (None, "", ()) else f" (default: {parameter.default})"
     options: dict[str, Any] = {"required": required, "default": argparse.SUPPRESS, "help": meaning + default}
@@ -117,11 +133,11 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter, m
         options["type"] = Path
     elif is_list(annotation):
         kind = typing.get_args(annotation)[0]
-        options |= {"nargs": "*", "type": whole if kind is int else kind}
+        options |= {"nargs": "*", "type": numbers.get(kind, kind)}
     elif typing.get_origin(annotation) is typing.Literal:
         options["choices"] = typing.get_args(annotation)
     elif annotation in (int, float, str):
-        options["type"] = whole if annotation is int else annotation
+        options["type"] = numbers.get(annotation, annotation)
     else:
         options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
     parser.add_argument(option, dest=parameter.name, **options)

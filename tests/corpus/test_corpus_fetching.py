@@ -131,8 +131,9 @@ def test_segments_over_lines_and_empty_ones():
 
 UNENDED = b'<seg id="1">a\n<seg id="2">b</seg>\n', ["set.sgm", "line 1", "<seg>"]
 BROKEN = b'<seg id="1">a</seg>\n\n<seg id="2">\xff</seg>\n', ["set.sgm", "line 3", "UTF-8", "0xff"]
+MIXED = b'<src><seg id="1">a</seg></src><ref><seg id="1">b</seg></ref>', ["set.sgm", "ref, src"]
 
 
-@pytest.mark.parametrize(("data", "pieces"), [UNENDED, BROKEN])
+@pytest.mark.parametrize(("data", "pieces"), [UNENDED, BROKEN, MIXED])
 def test_what_is_no_test_set(data, pieces):
     check_refused(pieces, read_segments, data, "set.sgm")

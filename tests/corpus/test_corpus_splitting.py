@@ -55,6 +55,7 @@ def test_texts_of_the_same_words_have_one_key() -> None:
     assert content_key("the red houses") != content_key("the red house")
     assert content_key("- - -") == content_key("-  - -") != content_key("...")
     assert content_key("") == content_key("  ")
+    assert content_key("वह दिन") != content_key("वह दान"), "vowel signs count"
     assert 0 <= content_key("x") < 2**64
 
 

@@ -87,6 +87,13 @@ def test_perplexity_is_measured_with_and_without_regard_to_the_vocabulary(corpus
     check_refused(["dev.txt", "no sentence"], measure_language_model, **given)
 
 
+def test_a_model_of_words_outside_its_vocabulary_cannot_be_compared():
+    lines = ["a b x y z x", "c x d y", "a x b", "x y z w", "a b c x"]
+    words = Vocabulary.from_sentences(["a b c d"])
+    model = NgramModel.from_tables(estimate(words.encode(lines), 3).tables, words)
+    check_refused(["vocabulary"], comparable_perplexity, model, words.encode(["a b c"]), len(words) - 1)
+
+
 def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
     generator = np.random.default_rng(5)
     lines = [" ".join(map(str, generator.zipf(1.4, 12) % 3000)) for _ in range(900)]

@@ -20,12 +20,12 @@ SOURCE, TARGET = (Vocabulary([f"{side}{number}" for number in range(40_000)], [0
 WORDS = len(SOURCE), len(TARGET)
 
 
-def random_table(seed: int, phrases: int = 300) -> tuple[PhraseTable, dict[str, np.ndarray]]:
+def random_table(seed: int, phrases: int = 300, longest: int = 7) -> tuple[PhraseTable, dict[str, np.ndarray]]:
     """A table of phrases of rare and frequent words, and a score column."""
     random = np.random.default_rng(seed)
 
     def words() -> tuple[int, ...]:
-        count = random.integers(1, 8)
+        count = random.integers(1, longest + 1)
         return tuple((3 + (40_000 - 3) * random.random(count) ** 9).astype(int).tolist())
 
     def ordered(count: int) -> list[tuple[int, ...]]:
@@ -50,7 +50,7 @@ def random_table(seed: int, phrases: int = 300) -> tuple[PhraseTable, dict[str, 
         reordering=random.random((rows, 6), dtype=np.float32),
         source_digest=SOURCE.digest,
         target_digest=TARGET.digest,
-        max_length=7,
+        max_length=longest,
     )
     table.scores[0] = 0, 1, 1e-30, 1
     return table, {"Column0": np.log(random.random(rows, dtype=np.float32))}
@@ -68,14 +68,15 @@ def sentences(table: PhraseTable, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return words, np.array([0, 50, 50, len(words)])
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_all_that_is_found_is_that_of_the_table(tmp_path: Path, seed: int) -> None:
-    table, columns = random_table(seed)
+@pytest.mark.parametrize(("seed", "longest"), [*((seed, 7) for seed in range(5)), (5, 30)])
+def test_all_that_is_found_is_that_of_the_table(tmp_path: Path, seed: int, longest: int) -> None:
+    """Of phrases of up to seven words, as those of our own, or of more, as Moses' may have."""
+    table, columns = random_table(seed, longest=longest)
     CompactTable.of(table, columns, WORDS).save(tmp_path / "compact")
     small = open_table(tmp_path / "compact", (SOURCE, TARGET))
     assert isinstance(small, CompactTable) and small.score_count == table.score_count == 4
     words, first = sentences(table, seed)
-    ours, theirs = (one.look_up(words, first, 7, columns) for one in (small, table))
+    ours, theirs = (one.look_up(words, first, longest, columns) for one in (small, table))
     assert len(theirs.lengths) > 50
     for name in ("lengths", "offsets"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))

@@ -45,10 +45,13 @@ _WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 """How what a server says instead of a file begins: that one must log in, say."""
 
 MARKED_UP = (".sgm", ".xml")
-"""Ends of the names of test sets as WMT publishes them: SGML, and in some years XML."""
+"""Ends of the names of test sets as WMT publishes them, a file for each side: SGML, and in some years XML."""
 
 SGML_LIMIT = 1 << 28
 """Bytes of the largest SGML file that is read; test sets have less than a hundredth of that."""
+
+_KIND = re.compile(r"<(src|ref|hyp)\b")
+"""What the XML of later years holds of a set, all in one file."""
 
 _OPENING = re.compile(r"<seg\b", re.IGNORECASE)
 _SEGMENT = re.compile(r"<seg\b(?:(?!<seg\b)[^>])*>((?:(?!<seg\b).)*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
@@ -207,6 +210,8 @@ def read_segments(data: bytes, origin: str) -> list[str]:
     """
     check_text(origin, data, nul=True)
     text = data.decode()
+    if len(kinds := sorted({*_KIND.findall(text)})) > 1:
+        raise UserError(f"{origin}: holds {', '.join(kinds)} in one file; give each side as a text of its own")
     segments = {found.start(): found[1] for found in _SEGMENT.finditer(text)}
     for opening in _OPENING.finditer(text):
         if opening.start() not in segments:

@@ -82,7 +82,7 @@ def generate_corpus(settings: dict[str, Any], seed: int, processes: int = 1) -> 
         for number, first in enumerate(range(0, sizes[name], BLOCK))
     ]
     work = partial(_generate, held_out=held_out, seed=seed, domains=domains)
-    parts = in_processes(work, blocks, processes if len(blocks) > processes else 1)
+    parts = in_processes(work, blocks, min(processes, len(blocks)))
     for block, part in zip(blocks, parts, strict=True):
         yield block.part, part
 

@@ -33,9 +33,9 @@ def published_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, list[str
 
 
 def archive_name(side: Mapping[str, Any]) -> str:
-    """A relative path to keep an archive under: host and path of its URL, or its path; safe in any file system."""
+    """A relative path to keep an archive under: its URL without the scheme, or its path; safe in any file system."""
     url = urlsplit(side["url"]) if side.get("url") else None
-    whole = f"{url.netloc}/{url.path}" if url else str(side["path"])
+    whole = f"{url.netloc}/{url.path}{url.query and '?'}{url.query}" if url else str(side["path"])
     parts = (re.sub(r"[^A-Za-z0-9._-]", "_", part) for part in whole.split("/"))
     return "/".join(part for part in parts if part.strip("."))
 

@@ -7,13 +7,13 @@ chance of one in ten million.
 
 import gzip
 import logging
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import regex
 
 from neural_smt.corpus.archives import GZIP, HEAD, REFERENCE, looks_like_archive
 from neural_smt.corpus.languages import LanguageClues, check_split, count_unsplit
@@ -41,7 +41,7 @@ SHORT = 3
 LONGEST = 80
 """Words of the longest side of a drawn pair, as cleaning leaves them in the training text."""
 
-_WORD = re.compile(r"\w+")
+_WORD = regex.compile(r"\w+")  # of all scripts, with the vowel signs that re leaves out
 
 READ_FOR_LANGUAGE = 20_000
 """Pairs whose words are counted to see which language they are of."""

@@ -16,14 +16,19 @@ from neural_smt.shards import in_processes
 CHUNK = 5000
 """Lines a worker process takes at a time."""
 
-_CONTROLS = dict.fromkeys((*range(32), *range(127, 160), 173, 8203, 65279))
-"""Characters without a shape: they would split or alter words unseen, so they vanish."""
+_DIRECTIONS = (*range(0x200E, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A))
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160), 0xAD, 0x200B, 0xFEFF, *_DIRECTIONS))
+"""Characters without a shape: they would split or alter words unseen, so they vanish. Joiners (U+200C, U+200D) are part
+of how words are spelled.
+"""
 
 _CONTROLS |= {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"}
 """Except those that separate: they become a space, so that no reader can take one for the end of a line."""
 
 _NORMALISABLE = re.compile("[\r()`´„“”‘’‚–—…«»\u00a0]|  | [%:;]|''|\"[,.]|[,.]\"")
 """Every substitution of MosesPunctNormalizer needs one of these; a line without them is already normal."""
+
+_NO_BREAK = dict.fromkeys((0xA0, 0x2007, 0x202F))
 
 _NAMES = dict(zip("&|<>'\"[]", ["&amp;", "&#124;", "&lt;", "&gt;", "&apos;", "&quot;", "&#91;", "&#93;"], strict=True))
 _ESCAPES = str.maketrans(_NAMES)
@@ -57,8 +62,10 @@ class Tokeniser:
 
 
 def accept_tokens(line: str) -> str:
-    """Text that is tokenised already: clean characters, single spaces, consistent escapes, the same tokens."""
-    return escape(" ".join(clean_characters(line).split()))
+    """Text that is tokenised already: clean characters, single spaces, consistent escapes, the same tokens: a no-break
+    space does not end one (``10 000``), and is left out.
+    """
+    return escape(" ".join(clean_characters(line.translate(_NO_BREAK)).split()))
 
 
 _tokeniser = cache(Tokeniser)

@@ -322,17 +322,24 @@ def comparable_perplexity(model: NgramModel, sentences: Ragged, all_words: int) 
     Estimation shares what it sets free among the words that the text has, ``<unk>`` one of them: the less text, the
     cheaper is an unknown word. Here ``all_words`` share it (with ``<unk>`` and ``</s>``, without ``<s>``), so models of
     one vocabulary can be compared. After h, p(<unk> | h) is that share of every word: known words get the smaller share
-    instead, unknown ones the smaller share alone. Exact for interpolated models that are not pruned.
+    instead, unknown ones the smaller share alone. Exact for interpolated models that are not pruned. ``UserError`` for
+    a model whose own text had words outside its vocabulary: then <unk> was counted like a word.
     """
+    known = model.arrays.lexicon != UNK
+    if model.arrays.unigram_log10[UNK] > model.arrays.unigram_log10[known].min(initial=0):
+        raise UserError(
+            "the language model's text has words outside its vocabulary, so perplexities cannot be compared; "
+            "build the vocabulary of that text too"
+        )
     smaller = model.known_words / all_words
     total = 0.0
     for sentence in sentences:
         state = model.begin_state
         for word in [*sentence.tolist(), EOS]:
             share = 10 ** model.score_word(state, UNK)[0]
-            known = word < len(model.arrays.lexicon) and model.arrays.lexicon[word] != UNK
+            in_model = word < len(known) and known[word]
             log10_prob, state = model.score_word(state, word)
-            total += log10(10**log10_prob - share * (1 - smaller)) if known else log10(share * smaller)
+            total += log10(10**log10_prob - share * (1 - smaller)) if in_model else log10(share * smaller)
     return 10 ** (-total / (len(sentences.values) + len(sentences)))
 
 

@@ -3,14 +3,13 @@
 import logging
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
-from neural_smt.io.files import read_lines, read_pieces, write_json, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.io.streams import stream_texts
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.language_model.arpa import read_arpa, write_arpa
@@ -21,8 +20,8 @@ from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
-_PIECE = 4 << 20
-"""Bytes of text that are held as strings at a time."""
+READ_TOGETHER = 1 << 16
+"""Lines that are read at a time."""
 
 
 def build_language_model(
@@ -46,7 +45,8 @@ def build_language_model(
             tables = estimate_with_lmplz(texts, words, order, prune, chosen.memory, scratch)
         else:
             memory = parse_memory(chosen.memory)
-            estimated = estimate_within(_encode(texts, words), order, prune, memory, scratch)
+            parts = words.encode_pieces(stream_texts(texts), READ_TOGETHER)
+            estimated = estimate_within(parts, order, prune, memory, scratch)
             tables = estimated.tables
             for n, discounts in enumerate(estimated.discounts, start=1):
                 logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)
@@ -76,14 +76,6 @@ def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output:
     counts = {name: getattr(measured, name) for name in ("sentences", "words", "unknown")}
     perplexities = {"perplexity": measured.value, "comparable_perplexity": comparable}
     write_json(output, counts | {name: round(value, 4) for name, value in perplexities.items()})
-
-
-def _encode(texts: list[Path], vocabulary: Vocabulary) -> Iterator[Ragged]:
-    """The sentences of all texts as word ids, in parts; one piece of text at a time is held as strings."""
-    for text in texts:
-        for _, piece in read_pieces(text, _PIECE):
-            lines = piece.decode().split("\n")
-            yield vocabulary.encode(lines if lines[-1] else lines[:-1])
 
 
 def estimate_with_lmplz(

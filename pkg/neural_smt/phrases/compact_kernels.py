@@ -47,6 +47,19 @@ def _skip(data: np.ndarray, place: int, numbers: int) -> int:
 
 
 @leaf
+def _pack_link(i: int, j: int) -> int:
+    """A link (source, target) as a number, below 128 for positions below 8."""
+    return (j // LONGEST_PHRASE * 256 + i) * LONGEST_PHRASE + j % LONGEST_PHRASE
+
+
+@leaf
+def _unpack_link(packed: int) -> tuple[int, int]:
+    """The link of a number of ``_pack_link``."""
+    row = packed // LONGEST_PHRASE
+    return row % 256, row // 256 * LONGEST_PHRASE + packed % LONGEST_PHRASE
+
+
+@leaf
 def _next_start(place: int) -> int:
     return (place + ALIGNED - 1) // ALIGNED * ALIGNED
 
@@ -72,9 +85,8 @@ def write(
             place
             + ALIGNED
             + 5 * numbers
-            + (end - first) * (codes.shape[1] + 1)
-            + pair_offsets[end]
-            - pair_offsets[first]
+            + (end - first) * (codes.shape[1] + 3)
+            + 3 * (pair_offsets[end] - pair_offsets[first])
         )
         if most + PADDING > len(data):
             data = enlarged(data, 2 * most)
@@ -97,11 +109,9 @@ def write(
             for code in codes[entry]:
                 data[place] = code
                 place += 1
-            data[place] = pair_offsets[entry + 1] - pair_offsets[entry]
-            place += 1
+            place = _put(data, place, pair_offsets[entry + 1] - pair_offsets[entry])
             for link in range(pair_offsets[entry], pair_offsets[entry + 1]):
-                data[place] = pairs[link, 0] * LONGEST_PHRASE + pairs[link, 1]
-                place += 1
+                place = _put(data, place, _pack_link(np.int64(pairs[link, 0]), np.int64(pairs[link, 1])))
     return data[: place + PADDING].copy(), starts
 
 
@@ -190,8 +200,8 @@ def read(data: np.ndarray, phrases: np.ndarray, codes: int) -> tuple[np.ndarray,
             offsets[row + 1] = end
             for code in range(codes):
                 found[row, code] = data[place + code]
-            place += codes
-            place += 1 + data[place]
+            links, place = _get(data, place + codes)
+            place = _skip(data, place, links)
     return lengths, entry_offsets, rows, values[:end].copy(), offsets, found
 
 
@@ -202,13 +212,14 @@ def read_links(data: np.ndarray, rows: np.ndarray, codes: int) -> tuple[np.ndarr
     for number in range(len(rows)):
         _, place = _get(data, rows[number])
         following, place = _get(data, place)
-        places[number] = _skip(data, place, following) + codes
-        offsets[number + 1] = offsets[number] + data[places[number]]
+        count, places[number] = _get(data, _skip(data, place, following) + codes)
+        offsets[number + 1] = offsets[number] + count
     links = np.empty((offsets[-1], 2), np.uint8)
     for number in range(len(rows)):
+        place = places[number]
         for link in range(offsets[number], offsets[number + 1]):
-            packed = data[places[number] + 1 + link - offsets[number]]
-            links[link, 0], links[link, 1] = packed // LONGEST_PHRASE, packed % LONGEST_PHRASE
+            packed, place = _get(data, place)
+            links[link, 0], links[link, 1] = _unpack_link(packed)
     return links, offsets
 
 
@@ -229,12 +240,17 @@ def _walk_entry(
         if not 0 <= word < target_words or place > stop:
             return -1, count
     place += codes
-    if place >= stop or data[place] >= stop - place:
+    if place >= stop:
         return -1, count
-    for link in data[place + 1 : place + 1 + data[place]]:
-        if link // LONGEST_PHRASE >= length or link % LONGEST_PHRASE >= count:
+    links, place = _get(data, place)
+    if not 0 <= links <= stop - place:
+        return -1, count
+    for _ in range(links):
+        packed, place = _get(data, place)
+        i, j = _unpack_link(packed)
+        if not (0 <= i < length and 0 <= j < count) or place > stop:
             return -1, count
-    return place + 1 + data[place], count
+    return place, count
 
 
 @kernel

@@ -8,7 +8,6 @@ the cross-entropy of a sentence, log2, is divided by its words, while its probab
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import log2
 from pathlib import Path
 
@@ -37,9 +36,8 @@ class SideModels:
 
     def score(self, lines: Iterable[str]) -> np.ndarray:
         """float64 ``[lines]``: the cross-entropy difference of each line, bits per word."""
-        scores, rest = [np.zeros(0)], iter(lines)
-        while piece := list(islice(rest, LINES)):
-            sentences = self.vocabulary.encode(piece)
+        scores = [np.zeros(0)]
+        for sentences in self.vocabulary.encode_pieces(lines, LINES):
             inside, outside = (sentence_cross_entropy(model, sentences) for model in (self.inside, self.outside))
             scores.append(inside - outside)
         return np.concatenate(scores)
@@ -95,7 +93,9 @@ def _sample_like(
     lengths = sum((count_words(side) for side in pool), np.zeros((), dtype=np.int64))
     wanted = sum(int(count_words(side).sum()) for side in in_domain)
     draws: list[np.ndarray] = []
-    while sum(int(lengths[drawn].sum()) for drawn in draws) < wanted:
+    words = 0
+    while words < wanted:
         draws.append(generator.integers(len(lengths), size=len(lengths)))
+        words += int(lengths[draws[-1]].sum())
     rows = np.concatenate(draws)
     return rows[: np.searchsorted(np.cumsum(lengths[rows]), wanted) + 1]

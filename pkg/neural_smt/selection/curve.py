@@ -10,7 +10,7 @@ import logging
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,10 +92,9 @@ class PoolModels:
 
 def _encode_on_disk(vocabulary: Vocabulary, lines: Iterable[str]) -> Ragged:
     """As ``Vocabulary.encode``, with the ids in a file that nobody else sees and that goes when they do."""
-    rest, lengths = iter(lines), [np.zeros(1, dtype=np.int64)]
+    lengths = [np.zeros(1, dtype=np.int64)]
     with tempfile.TemporaryFile() as stream:
-        while piece := list(islice(rest, LINES)):
-            encoded = vocabulary.encode(piece)
+        for encoded in vocabulary.encode_pieces(lines, LINES):
             stream.write(encoded.values.data)
             lengths.append(encoded.lengths)
         stream.flush()

@@ -195,5 +195,5 @@ def _check_texts(method: str, in_domain: Sequence[Path], inside: Sequence[list[s
         where = f"{in_domain[-1]} is empty" if in_domain else "corpus.in_domain names none"
         raise UserError(f"selection: method {method} needs in-domain text, but {where}; give some or set method: none")
     for path in texts:
-        if not any(stream_lines(path)):
+        if not any(map(str.split, stream_lines(path))):
             raise UserError(f"{path}: no text, but selection needs a pool and a dev set; give some or set method: none")

@@ -85,11 +85,16 @@ def decode_moses(
     with outputs.open(shown) as write:
         for lines in read_batches(input, LATTICE_BATCH if lattice else BATCH):
             began = time.perf_counter()
-            translations, lattices = outputs.decode(decoder, [line.split() for line in lines])
+            translations, lattices = outputs.decode(decoder, list(map(_tokens, lines)))
             seconds += time.perf_counter() - began
             write(done, translations, lattices)
             done += len(lines)
     log.info("translated %d sentences in %.1f s", done, seconds)
+
+
+def _tokens(line: str) -> list[str]:
+    """The words of a line, between spaces and tabs alone, as in Moses' tables: a no-break space is part of a word."""
+    return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
 def oracle_moses(
@@ -109,7 +114,7 @@ def oracle_moses(
     entries or derivations closest to the reference, chosen sentence by sentence and for the corpus, for each of
     ``nbest_sizes`` and for the lattices, pruned to ``density`` arcs per word of the best translation.
     """
-    sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
+    sources, references = (list(map(_tokens, lines)) for lines in read_parallel(source, reference))
     if not sources:
         raise UserError(f"{source}: empty; give at least one sentence")
     if min(nbest_sizes, default=1) < 1 or not density > 0:
