@@ -169,4 +169,4 @@ def shard_time(hours):
 
 def memory(gigabytes):
     """Memory of a job in MB, doubled at every retry."""
-    return lambda wildcards, attempt: int(1000 * gigabytes) * 2 ** (attempt - 1)
+    return lambda wildcards, attempt: round(1000 * gigabytes) * 2 ** (attempt - 1)

@@ -16,6 +16,7 @@ from tiny_models import TARGET, random_model
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_derivations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
@@ -24,7 +25,7 @@ from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
-from neural_smt.io.files import read_json, write_lines
+from neural_smt.io.files import read_json, read_lines, write_lines
 from neural_smt.networks import normalisers
 from neural_smt.networks.cslm import OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch
 from neural_smt.networks.device import select_device
@@ -277,15 +278,22 @@ def test_a_small_cache_forgets_but_is_never_wrong(capacity):
     assert right(0) and (cache.counts["cache_hits"] == hits + 200 or capacity < 10_000)
 
 
-def test_lists_are_reranked_by_weights():
+def test_lists_are_reranked_by_weights(tmp_path):
     entries = [
         ListedTranslation(0, ["a"], {"LM0": [-1.0], "TM0": [-1.0, -2.0]}, 5.0),
         ListedTranslation(0, ["b"], {"LM0": [-2.0], "TM0": [-1.0, -1.0]}, 4.0),
         ListedTranslation(2, ["c"], {"LM0": [-3.0], "TM0": [-1.0, -1.0]}, 4.0),
     ]
-    ordered = rerank_entries(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
+    weights = Weights({"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
+    ordered = rerank_entries(entries, weights.values)
     assert [(entry.tokens, entry.score) for entry in ordered] == [(["b"], -3.0), (["a"], -3.5), (["c"], -3.5)]
     check_refused("2 scores of TM0", rerank_entries, entries, {"LM0": (0.5,)})
+    write_entries(tmp_path / "lists", entries)
+    weights.save(tmp_path / "weights")
+    files = {"nbest": tmp_path / "lists", "weights": tmp_path / "weights", "output": tmp_path / "best"}
+    rerank(**files, statistics=tmp_path / "statistics")
+    assert [line.split() for line in read_lines(tmp_path / "best")] == [["b"], [], ["c"]]
+    assert read_json(tmp_path / "statistics") == {"sentences": 2, "entries": 3, "mean_score": -3.25}
 
 
 @pytest.fixture

@@ -142,15 +142,9 @@ def forged(good: bytes, chance: random.Random) -> bytes:
     return data
 
 
-def plain(value: Any) -> Any:
-    """An array, a table or an object as JSON may hold it."""
-    ways = (getattr(value, name) for name in ("tolist", "to_dict") if hasattr(value, name))
-    return next(ways, lambda: vars(value))()
-
-
 def content(result: Any) -> str:
     """What was read as text that can be compared."""
-    return json.dumps(result, default=plain)
+    return json.dumps(result, default=lambda one: one.tolist() if hasattr(one, "tolist") else vars(one))
 
 
 def outcome(reader: Reader, good: str, names: list[str]) -> tuple[str, str]:

@@ -174,10 +174,11 @@ def archives(folder: Path) -> list[Any]:
 
 
 def loaded(name: str) -> Reader:
-    """The reader of a file of ``EXAMPLES``, by a function of the package."""
-    (file,), (module, _, function) = EXAMPLES[name]["files"], EXAMPLES[name]["read"].partition(":")
+    """The reader of the files of one of ``EXAMPLES``, by a function of the package."""
+    files, arguments = EXAMPLES[name]["files"], EXAMPLES[name].get("arguments", ())
+    module, _, function = EXAMPLES[name]["read"].partition(":")
     load = attrgetter(function)(importlib.import_module(f"neural_smt.{module}"))
-    return Reader(name, example(name), lambda folder: load(folder / file, *EXAMPLES[name].get("arguments", ())))
+    return Reader(name, example(name), lambda folder: load(*(folder / file for file in files), *arguments))
 
 
 TRIGRAMS, OTHER_WORDS = FOLDER / "trigrams.arpa", Vocabulary([*RESERVED, "b", "z"], [0] * 5)

@@ -50,10 +50,9 @@ def weights() -> Weights:
     return network.state_dict()
 
 
-def encoder_decoder(weights: Weights, conventions: str, monkeypatch: pytest.MonkeyPatch) -> EncoderDecoder:
+def encoder_decoder(weights: Weights, conventions: str) -> EncoderDecoder:
     """A network with copies of ``weights``; their own initial values are not drawn again."""
-    monkeypatch.setattr(EncoderDecoder, "_initialise", lambda self, random: None)
-    network = EncoderDecoder(EncoderDecoderConfig(WORDS, WORDS, conventions=Conventions.following(conventions)))
+    network = EncoderDecoder(EncoderDecoderConfig(WORDS, WORDS, conventions=Conventions.following(conventions)), None)
     network.load_state_dict({name: weights[name].clone() for name in network.state_dict()})
     return network
 
@@ -95,10 +94,8 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("conventions", ["code", "paper"])
-def test_one_training_step_of_the_encoder_decoder(
-    weights: Weights, conventions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    network = encoder_decoder(weights, conventions, monkeypatch)
+def test_one_training_step_of_the_encoder_decoder(weights: Weights, conventions: str, tmp_path: Path) -> None:
+    network = encoder_decoder(weights, conventions)
     assert shapes(network) == SHAPES[conventions]
     settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": "fp32", "clip": 0.1})
     pairs = Pairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
@@ -109,8 +106,8 @@ def test_one_training_step_of_the_encoder_decoder(
     check_update(task, settings, tmp_path, losses, p)
 
 
-def test_one_rescoring_batch(weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
-    network = encoder_decoder(weights, "code", monkeypatch)
+def test_one_rescoring_batch(weights: Weights) -> None:
+    network = encoder_decoder(weights, "code")
     sources = [[5, 14_999, 7], [5, 14_999], [15_002]]
     # Prefixes are shared within the first source and, being of different sources, not between the others.
     pairs = [(0, [15_002, 3]), (0, [15_002, 3, 12_000]), (0, [15_002]), (1, [15_002, 3]), (2, [0]), (0, [15_002, 3])]

@@ -115,12 +115,12 @@ def _check_compared_classes(experiment: Systems) -> None:
 
 def _check_searched(experiment: Systems, name: str) -> None:
     """A search needs phrases and a language model, and asks one network, which reads nothing that is not there."""
+    where = f"systems.{name}.features"
     missing = {"phrase", "language_model"}.difference(experiment.feature_groups(name))
     if missing and name in experiment.searched:
         needed = " and ".join(sorted(missing))
-        raise UserError(f"systems.{name}.features: a search needs {needed}; add what is missing here or to its base")
+        raise UserError(f"{where}: a search needs {needed}; add what is missing here or to its base")
     searched = [group for group in experiment.features(name) if experiment.kind_of(group) in SEARCH_KINDS]
-    where = f"systems.{name}.features"
     if len(searched) > 1:
         raise UserError(f"{where}: a search asks one network; take {' or '.join(searched)}, rescore with the other")
     if searched and experiment.joint_inputs.get(searched[0], {}).get("side") == "target":

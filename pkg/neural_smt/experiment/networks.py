@@ -179,7 +179,7 @@ def _inherited(networks: Networks, name: str) -> dict[str, Any]:
         settings |= deepcopy(own)
     if "kind" not in settings:
         raise UserError(f"networks.{name}: has neither kind nor base; give one, kinds are {', '.join(KINDS)}")
-    if settings["kind"] not in list(KINDS):  # whatever it is
+    if settings["kind"] not in list(KINDS):  # a list, say, has no hash
         raise UserError(f"networks.{name}.kind: there is no kind '{settings['kind']}'; known are {', '.join(KINDS)}")
     if name in DECLARED and settings["kind"] != (kind := DECLARED[name].get("kind", "recurrent")):
         raise UserError(f"networks.{name}.kind: a network of this name is of kind {kind}; choose another name")

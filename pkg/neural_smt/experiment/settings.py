@@ -80,7 +80,7 @@ def base_chain(entries: Mapping[str, Mapping[str, Any]], name: str, section: str
     while base := entries[chain[-1]].get("base"):
         if base in chain:
             raise UserError(f"{section}.{name}: its bases go in a circle ({' -> '.join([*chain, base])}); break it")
-        if base not in list(entries):  # whatever it is
+        if base not in list(entries):  # a list, say, has no hash
             raise UserError(f"{section}.{chain[-1]}.base: there is no {noun} '{base}'; define it or name another")
         chain.append(base)
     return chain

@@ -261,20 +261,25 @@ class ReportFiles(Layout):
             if system in self.tuned:
                 jobs += every("tuning/tune/{name}", name=names)
             jobs += decode if self.is_rescored(system) else self._in_shards(decode)
-            candidates = self.rescored_candidates(system)
-            if candidates == "lists":
-                jobs += self._in_shards(every("decoding/score_lists/{name}.{set}", name=names, set=self.sets))
-            if candidates:
-                base = self.systems[system]["base"]
-                density = {"lattice": ".lattices", "nbest": ".dense"}.get(candidates, "")
-                pattern = "decoding/decode_{rule}/{base}.run{run}.{set}{density}"
-                values = {"base": [base], "run": self.runs(base), "set": self.sets, "density": [density]}
-                searches = every(pattern, rule=["lattices" if density else "lists"], **values)
-                jobs += searches if density else self._in_shards(searches)
+            jobs += self._candidate_jobs(system)
         found = self.results("benchmarks/{job}.tsv", job=dict.fromkeys(jobs))
         for variant in self.variants:
             found += self.results(f"data/{variant}/benchmarks/{{job}}.tsv", job=self._data_jobs(variant))
         return found
+
+    def _candidate_jobs(self, system: str) -> list[str]:
+        """Jobs that find what a system that is rescored chooses among, and score lists; none for others."""
+        candidates = self.rescored_candidates(system)
+        if candidates is None:
+            return []
+        base, pattern = self.systems[system]["base"], "decoding/{rule}/{name}.run{run}.{set}"
+        searches: dict[str, Any] = {"name": [base], "run": self.runs(base), "set": self.sets}
+        if candidates == "lists":
+            found = every(pattern, rule=["decode_lists"], **searches)
+            found += every(pattern, rule=["score_lists"], name=[system], run=self.runs(system), set=self.sets)
+            return self._in_shards(found)
+        density = "lattices" if candidates == "lattice" else "dense"
+        return every(f"{pattern}.{density}", rule=["decode_lattices"], **searches)
 
     def heading(self, page: str) -> str:
         """What stands above the main table or figure of a page."""
@@ -287,7 +292,8 @@ class ReportFiles(Layout):
     @property
     def explained(self) -> list[str]:
         """The systems that tell how they translate: no oracles, which read references."""
-        return [name for name in self.systems if name not in self.oracles][:EXPLAINED]
+        oracles = self.oracles
+        return [name for name in self.systems if name not in oracles][:EXPLAINED]
 
     def drawn(self, systems: Iterable[str]) -> dict[str, str]:
         """The same of the first of these systems, of the set that a sentence is drawn from: the first test set."""

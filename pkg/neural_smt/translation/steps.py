@@ -44,13 +44,12 @@ def translate(
     experiment: its configuration file, its name, or the folder of a system; files: raw text, one sentence a line
     (standard input without any, or for -; .gz is unpacked). Translations come in the order of the text, and while it
     still comes. system: the row of the table that translates, which an experiment needs; run: which of its tunings, the
-    first if not given. nbest: so many
-    translations of each line, in the format of Moses' lists; alignment: the positions of linked words after each;
-    explain: the phrases used with each feature's share of the score, or, of an attention network, the source word that
-    each word looked at and what brought it into the vocabulary of the sentence; output: text, or JSON, a line for each
-    line. settings: further configuration files, as Snakemake took them after the experiment; directory: where Snakemake
-    ran; tokenised: the words of the text are split already; device: that of the configuration if not given (for the
-    folder of a system a GPU where there is one); threads: of the search.
+    first if not given. nbest: so many translations of each line, in the format of Moses' lists; alignment: the
+    positions of linked words after each; explain: the phrases used with each feature's share of the score, or, of an
+    attention network, the source word that each word looked at and what brought it into the vocabulary of the sentence;
+    output: text, or JSON, a line for each line. settings: further configuration files, as Snakemake took them after the
+    experiment; directory: where Snakemake ran; tokenised: the words of the text are split already; device: that of the
+    configuration if not given (for the folder of a system a GPU where there is one); threads: of the search.
     """
     if nbest < 0 or threads < 1:
         raise UserError(f"--nbest {nbest} --threads {threads}: take 0 or more translations and 1 thread or more")

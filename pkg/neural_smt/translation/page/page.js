@@ -49,8 +49,10 @@ function say(sentence, bad = false) {
   if (bad) results.replaceChildren(); // translations of an earlier text
 }
 
+const charactersOf = () => [...text.value].length;
+
 function countCharacters() {
-  const [used, most] = [[...text.value].length, system.characters];
+  const [used, most] = [charactersOf(), system.characters];
   count.textContent = `${used} of ${most} characters`;
   count.classList.toggle("bad", used > most);
 }
@@ -181,9 +183,8 @@ async function translate(event) {
     text.focus();
     return;
   }
-  const used = [...text.value].length;
-  if (used > system.characters) {
-    say(`The text has ${used} characters; send ${system.characters} at most.`, true);
+  if (charactersOf() > system.characters) {
+    say(`The text has ${charactersOf()} characters; send ${system.characters} at most.`, true);
     text.focus();
     return;
   }
