@@ -65,8 +65,10 @@ def place(finished: Path) -> Path:
     return finished
 
 
-def test_what_is_typed_in_place_of_commands_has_a_command() -> None:
+def test_commands_and_what_is_typed_in_their_place() -> None:
     assert COMMANDS.keys() <= set(OTHERS)
+    runs = [command for command in OTHERS if re.search("(make|snakemake) .*experiments/", command)]
+    assert set(runs) <= COMMANDS.keys()  # else a large experiment would run
 
 
 PAGES = [

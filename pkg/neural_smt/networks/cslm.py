@@ -16,7 +16,7 @@ from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
 from neural_smt.networks.device import Linear, linear, pack, precision_context, table_rows, uploaded
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
+from neural_smt.networks.folder import DrawnNetwork, NetworkConfig, Trained
 from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers
 from neural_smt.networks.softmax import choose_logits, word_log_probabilities
 from neural_smt.shortlist import shortlist_ids
@@ -67,7 +67,7 @@ class NgramBatch(NamedTuple):
     classes: Tensor
 
 
-class CslmNetwork(SavedNetwork, nn.Module):
+class CslmNetwork(DrawnNetwork, nn.Module):
     """One projection for all positions, two rectified layers, a softmax over the shortlist.
 
     For words w_1 ... w_{n-1}:  x = (P w_1, ..., P w_{n-1});  h_1 = max(0, W_1 x + b_1);  h_2 = max(0, W_2 h_1 + b_2);

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from neural_smt.errors import UserError
 from neural_smt.networks.device import ExactLinear, Linear, rounded
-from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
+from neural_smt.networks.folder import DrawnNetwork, NetworkConfig, Trained
 from neural_smt.networks.layers import GatedUnit, MaxoutNetwork, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
 from neural_smt.networks.softmax import OutputLayer
@@ -113,7 +113,7 @@ class Context(NamedTuple):
         return Context._make(None if part is None else part.index_select(0, rows) for part in self)
 
 
-class EncoderDecoder(SavedNetwork, MaxoutNetwork):
+class EncoderDecoder(DrawnNetwork, MaxoutNetwork):
     """A recurrent encoder, a recurrent decoder, a maxout readout and a softmax over the shortlist.
 
     Symbols are those of the paper's supplement. ``H`` hidden units, ``E`` embedding dimensions, ``M`` maxout units of

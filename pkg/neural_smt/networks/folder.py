@@ -75,6 +75,15 @@ class SavedNetwork:
     @classmethod
     def build(cls, config: Any, tensors: "dict[str, torch.Tensor]") -> Self:
         """A network for these weights; takes those of ``other_tensors`` out of them."""
+        return cls(config)  # type: ignore[call-arg]  # what a network is besides takes it
+
+
+class DrawnNetwork(SavedNetwork):
+    """One whose ``__init__(config, seed)`` draws its weights; with no seed it leaves them to be loaded."""
+
+    @classmethod
+    def build(cls, config: Any, tensors: "dict[str, torch.Tensor]") -> Self:
+        """See ``SavedNetwork``."""
         return cls(config, seed=None)  # type: ignore[call-arg]  # what a network is besides takes them
 
 

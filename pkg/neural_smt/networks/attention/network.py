@@ -11,7 +11,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, decode
 from neural_smt.networks.attention.scorer import Groups, Memory, attend
 from neural_smt.networks.device import CPU, MULTIPLE, ExactLinear, Linear, exact_linear, product, rounded, uploaded
-from neural_smt.networks.folder import NetworkConfig, SavedNetwork
+from neural_smt.networks.folder import DrawnNetwork, NetworkConfig
 from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork, side_by_side
 from neural_smt.networks.packing import UNMASKED, Filling, Masks, Packed, PairBatch, pack, pack_pairs
 from neural_smt.networks.softmax import OutputLayer
@@ -198,7 +198,7 @@ BLOCK = 1 << 14
 """Rows of weights drawn at a time: no second copy of a large vocabulary's."""
 
 
-class AttentionNetwork(SavedNetwork, MaxoutNetwork):
+class AttentionNetwork(DrawnNetwork, MaxoutNetwork):
     """Encoders that read forwards and backwards, a scorer, a decoder, a maxout readout and a softmax.
 
     c_t is what s_{t-1} and y_{t-1} look at (y_0 is nothing). With the readout ``current`` s_t = GRU(s_{t-1}, y_{t-1},
