@@ -62,13 +62,17 @@ def _make_folder(folder: Path, shipped: bool) -> Path:
     return folder
 
 
+def user_cache() -> Path:
+    """The folder of what is kept for the user between runs. Raises ``RuntimeError`` where there is no home."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neural_smt"
+
+
 def _cache_folder(shipped: bool) -> Path:
     """Where kernels are kept: a temporary folder, which goes with the program, where the user's cannot be written."""
     called = Path(__file__), *sorted(Path(__file__).parent.rglob("*primitives.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in called)).hexdigest()
     try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return _make_folder(Path(base) / "neural_smt" / "numba" / (digest[:16] + f"-{LEVEL}" * shipped), shipped)
+        return _make_folder(user_cache() / "numba" / (digest[:16] + f"-{LEVEL}" * shipped), shipped)
     except (OSError, RuntimeError) as error:  # there may be no home
         log.warning("%s (XDG_CACHE_HOME); until then kernels are not kept", sentence(error) or error)
         temporary = Path(tempfile.mkdtemp(prefix="neural_smt-"))

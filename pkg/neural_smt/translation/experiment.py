@@ -75,12 +75,20 @@ class Experiment:
 
 
 def _find(name: str, folder: Path) -> Path:
-    """The configuration file that a name stands for."""
+    """The configuration file that a name stands for. One that cannot be read counts where no other has the name."""
     if Path(name).is_file():
         return Path(name)
     files = [file for place in (folder, Path()) for pattern in EXPERIMENTS for file in sorted(place.glob(pattern))]
-    named = {str(read_configuration_file(file).get("experiment")): file for file in files}
+    named: dict[str, Path] = {}
+    faults: list[UserError] = []
+    for file in files:
+        try:
+            named[str(read_configuration_file(file).get("experiment"))] = file
+        except UserError as error:
+            faults.append(error)
     if name.rstrip("/") not in named:
+        if faults:
+            raise faults[0]
         there = f"experiments: {', '.join(named)}" if named else "start it where its file lies, or name the file"
         raise UserError(f"{name}: neither a configuration file nor an experiment; {there}")
     return named[name.rstrip("/")]

@@ -8,7 +8,6 @@ folder changed while it was being read.
 
 import hashlib
 import logging
-import os
 import uuid
 from contextlib import suppress
 from dataclasses import replace
@@ -20,6 +19,7 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, digest_file, read_json, write_json
+from neural_smt.jit import user_cache
 from neural_smt.language_model.arpa import arpa_model, read_arpa
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.compact import CompactTable, Table, open_table
@@ -81,8 +81,7 @@ def default_folders(ini: Path, compact: bool = False) -> list[Path]:
     name = f"{ini.name}.{'compact' if compact else 'compiled'}"
     folders = [ini.parent / name]
     with suppress(RuntimeError):  # there may be no home
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neural_smt" / "moses"
-        folders.append(cache / f"{hashlib.sha256(str(ini).encode()).hexdigest()[:16]}.{name}")
+        folders.append(user_cache() / "moses" / f"{hashlib.sha256(str(ini).encode()).hexdigest()[:16]}.{name}")
     return folders
 
 
