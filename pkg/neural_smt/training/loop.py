@@ -25,6 +25,7 @@ from neural_smt.networks.packing import Filling
 from neural_smt.training.graphs import Graphs
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
+from neural_smt.training.weight_averaging import WeightMean
 
 log = logging.getLogger(__name__)
 
@@ -237,7 +238,8 @@ class Trainer:
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
     are all that a run needs to go on where it was and end as if it had never been stopped. schedule: needs
     ``settings.keep`` best; epoch_ended: is told the number of every epoch, from 1, after its last update, and again by
-    a run that goes on from before. graphs: whether updates on a GPU are captured (``Graphs``).
+    a run that goes on from before, while the network has the weights of the model (``model``). graphs: whether updates
+    on a GPU are captured (``Graphs``).
     Of several processes (``Processes``) each differentiates its share of a minibatch; all take the same steps, and the
     first one writes. Their number decides on rounding alone.
     """
@@ -256,6 +258,7 @@ class Trainer:
     def __post_init__(self) -> None:
         self.network = self.task.network
         self.parameters = dict(self.network.named_parameters())
+        self.mean = WeightMean(self.parameters) if self.settings.as_dict().get("average_weights") else None
         self.device = next(self.network.parameters()).device
         self.processes = Processes.current()
         # on a GPU the minibatch of an update is packed while the one before is at work
@@ -302,7 +305,8 @@ class Trainer:
                 bar.update()
                 progress.seconds = time.perf_counter() - began
                 if epoch_ended and progress.updates % self.task.updates_per_epoch == 0:
-                    epoch_ended(progress.updates // self.task.updates_per_epoch)
+                    with self.model():
+                        epoch_ended(progress.updates // self.task.updates_per_epoch)
                 if progress.updates % self.validate_every == 0:
                     record = self._validate()
                     bar.set_postfix(cost=f"{record.train_cost:.3f}", perplexity=record.validation_perplexity)
@@ -319,7 +323,13 @@ class Trainer:
             log.warning("%d updates had a gradient that was not finite", progress.non_finite)
         if settings.keep == "best" and self.best_weights:
             self.network.load_state_dict(self.best_weights)
+        elif self.mean:
+            self.mean.put()
         return progress.records
+
+    def model(self) -> AbstractContextManager[None]:
+        """The network has the weights of the model meanwhile, the mean of its own if that is asked for."""
+        return self.mean.shown() if self.mean else nullcontext()
 
     def perplexity(self) -> float | None:
         """Perplexity per predicted word of the held-out examples, end symbols included; None without any."""
@@ -358,6 +368,8 @@ class Trainer:
         if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
         progress.updates += 1
+        if self.mean:
+            self.mean.follow(progress.updates)
         self._seen = [self._seen[0] + batch.examples, self._seen[1] + batch.words]
         if self.device.type == "cpu":
             self._settle()
@@ -388,19 +400,19 @@ class Trainer:
         """Add a record to the learning curve, log it, and remember the best weights."""
         self._settle()
         progress = self.progress
-        perplexity = self.perplexity()
+        with self.model():
+            perplexity = self.perplexity()
+            improved = perplexity is not None and perplexity < progress.best
+            if improved and self.settings.keep == "best":
+                self.best_weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        progress.best = min(progress.best, math.inf if perplexity is None else perplexity)
+        progress.stale = 0 if improved else progress.stale + 1
         cost = progress.cost / max(progress.words, 1)
         words = progress.words + (progress.records[-1].words if progress.records else 0)
         epochs = progress.updates / self.task.updates_per_epoch
         record = Record(progress.updates, progress.examples, progress.seconds, cost, perplexity, words, epochs)
         progress.records.append(record)
         progress.cost, progress.words = 0.0, 0
-        if perplexity is not None and perplexity < progress.best:
-            progress.best, progress.stale = perplexity, 0
-            if self.settings.keep == "best":
-                self.best_weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-        else:
-            progress.stale += 1
         figures = cost, "none" if perplexity is None else f"{perplexity:.2f}", record.seconds
         shape = "update %d of %d: %.3f nats per word, validation perplexity %s, %.0f s"
         log.info(shape, record.updates, self.settings.updates, *figures)
@@ -420,6 +432,7 @@ class Trainer:
             return
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
+        tensors |= {f"mean/{name}": tensor for name, tensor in (self.mean.tensors if self.mean else {}).items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
         fetched = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
         arguments = self.state, self.fingerprint, Checkpoint(fetched, asdict(self.progress))
@@ -432,7 +445,7 @@ class Trainer:
     def _restore(self) -> Progress:
         checkpoint = load_checkpoint(self.state, self.fingerprint)
         if checkpoint is not None and checkpoint.progress["updates"] <= self.settings.updates:
-            groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "optimiser": {}}
+            groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "mean": {}, "optimiser": {}}
             for key, values in checkpoint.arrays.items():
                 group, _, name = key.partition("/")
                 groups[group][name] = torch.from_numpy(values).to(self.device)
@@ -440,6 +453,8 @@ class Trainer:
             self.progress.records = [Record(*record) for record in self.progress.records]
             self.network.load_state_dict(groups["weights"])
             self.best_weights = groups["best"]
+            if self.mean:
+                self.mean.tensors = groups["mean"]
             self.optimiser.load(groups["optimiser"], self.progress.updates)
             log.info("going on after update %d", self.progress.updates)
         return self.progress
