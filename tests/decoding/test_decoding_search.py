@@ -318,7 +318,7 @@ def test_a_search_can_be_interrupted(limit: int, words: int, seconds: Iterable[f
     decoder, sentence = random_decoder(2, settings), ["a", "b", "c"] * (words // 3)
     decoder.decode([sentence])
     for moment in seconds:
-        threading.Timer(moment, signal.raise_signal, [signal.SIGINT]).start()
         with pytest.raises(KeyboardInterrupt):
+            threading.Timer(moment, signal.raise_signal, [signal.SIGINT]).start()
             while True:
                 decoder.decode([sentence])
