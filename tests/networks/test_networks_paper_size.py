@@ -16,8 +16,9 @@ from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, Enc
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.encoder_decoder import PhraseTask
-from neural_smt.training.loop import BatchOrder, Task, Trainer
+from neural_smt.training.loop import Trainer
 from neural_smt.training.optimisers import optimiser_of
+from neural_smt.training.tasks import BatchOrder, Task
 from neural_smt.training.texts import NgramText, Pairs
 
 WORDS = 15_003

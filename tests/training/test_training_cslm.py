@@ -17,9 +17,10 @@ from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.folder import Trained
 from neural_smt.training.cslm import NgramTask, measure_perplexities
-from neural_smt.training.loop import BatchOrder, Trainer
+from neural_smt.training.loop import Trainer
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.steps import measure_network
+from neural_smt.training.tasks import BatchOrder
 from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 

@@ -15,7 +15,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.training.encoder_decoder import split_pairs
-from neural_smt.training.loop import BatchOrder
+from neural_smt.training.tasks import BatchOrder
 from neural_smt.training.texts import Pairs, split_sentences
 
 KIND = "encoder_decoder"

@@ -8,8 +8,9 @@ from torch import nn
 
 from neural_smt.io.files import read_lines
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
-from neural_smt.training.loop import WHOLE, Minibatch, Training
+from neural_smt.training.loop import Training
 from neural_smt.training.optimisers import AdaDelta
+from neural_smt.training.tasks import WHOLE, Minibatch
 from neural_smt.vocabulary import Vocabulary
 
 

@@ -17,9 +17,10 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import parallel_lines
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.folder import Trained
-from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.loop import Training
 from neural_smt.training.noise import NoiseSource
 from neural_smt.training.optimisers import optimiser_of
+from neural_smt.training.tasks import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask
 from neural_smt.training.texts import Pairs
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets, read_sets

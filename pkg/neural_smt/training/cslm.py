@@ -18,8 +18,9 @@ from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, Cs
 from neural_smt.networks.folder import Trained
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.learning_curve import Record
-from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training, held_out_perplexity
+from neural_smt.training.loop import Training, held_out_perplexity
 from neural_smt.training.optimisers import optimiser_of
+from neural_smt.training.tasks import BatchOrder, Minibatch, TextTask
 from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import UNK, Vocabulary
 

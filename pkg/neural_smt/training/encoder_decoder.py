@@ -19,10 +19,11 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import close, pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.loop import WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.loop import Training
 from neural_smt.training.noise import NoiseSource
 from neural_smt.training.optimisers import optimiser_of
 from neural_smt.training.sampled_words import WordSampler
+from neural_smt.training.tasks import WHOLE, BatchOrder, Minibatch, TextTask
 from neural_smt.training.texts import NO_PAIRS, Pairs, hash_rows
 from neural_smt.vocabulary import Vocabulary
 

@@ -8,68 +8,25 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm import tqdm
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import Staged, multiplies_in_tiles, precision_context, repeatable, uploaded
-from neural_smt.networks.packing import Filling
 from neural_smt.training.graphs import Graphs
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
+from neural_smt.training.tasks import Minibatch, Task
 from neural_smt.training.weight_averaging import WeightMean
 
 log = logging.getLogger(__name__)
-
-
-class Minibatch(NamedTuple):
-    """inputs: what the network is called with (nothing, where there are no examples); examples: how many it holds;
-    words: how many it predicts; divisor: of the sum of their log-probabilities, whose gradient an update takes.
-    """
-
-    inputs: Any
-    examples: int
-    words: int
-    divisor: int = 1
-
-
-WHOLE = slice(None)
-"""The share of a process that trains alone."""
-
-NOTHING = Minibatch(None, 0, 0)
-"""The share of a process for which no example is left."""
-
-
-class Task(Protocol):
-    """What is trained, and on what.
-
-    network: called with the inputs of a minibatch, it gives the log-probability of each example; validation: the
-    held-out examples; updates_per_epoch: after so many every example has been seen; minibatch: that of an update
-    (counted from 0), a function of this number alone, or the share of it that a process takes: with fewer examples, or
-    none, and the divisor of the whole; it may be packed in another thread, before its time has come. begin: what else
-    of the network changes before an update. in_tiles: whether minibatches have so few shapes that multiplying in tiles
-    pays; filled: how those of updates shall be filled up to have few, where the kind of network knows how.
-    """
-
-    validation: list[Minibatch]
-    updates_per_epoch: int
-    in_tiles: bool
-    filled: Filling
-
-    @property
-    def network(self) -> nn.Module: ...
-
-    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch: ...
-
-    def begin(self, update: int) -> None: ...
 
 
 class Optimiser(Protocol):
@@ -95,84 +52,6 @@ class Schedule(Protocol):
     """
 
     def follow(self, perplexities: list[float]) -> bool: ...
-
-
-@dataclass
-class BatchOrder:
-    """Minibatches as a function of the seed and the number of the update, so that a resumed run needs no more.
-
-    As in the released program, ``buffer`` minibatches are read at once, sorted by length and split again. Pairs come
-    in one permutation repeated in every epoch, or with ``reshuffle`` in a new one each time (``Conventions.sampling``).
-    lengths: int ``[n]``, what to sort by; chosen: int64 ``[n]``, the pairs that these are of, the first n without.
-    """
-
-    lengths: np.ndarray
-    batch: int
-    seed: int
-    buffer: int = 1
-    reshuffle: bool = True
-    chosen: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        self.updates_per_epoch = -(-len(self.lengths) // self.batch)
-        self._drawn: tuple[int, np.ndarray] = -1, np.zeros(0, dtype=np.int32)
-        self._sorted_buffer = lru_cache(maxsize=1)(self._sort_buffer)
-
-    def rows(self, update: int) -> np.ndarray:
-        """int64 pairs of minibatch ``update`` (from 0); the last one of an epoch may be smaller."""
-        epoch, position = divmod(update, self.updates_per_epoch)
-        index, within = divmod(position, self.buffer)
-        rows = self._sorted_buffer(epoch, index)[within * self.batch : (within + 1) * self.batch]
-        return rows if self.chosen is None else self.chosen[rows]
-
-    def _permutation(self, number: int) -> np.ndarray:
-        """The pairs in the order of an epoch, of which the last one is kept."""
-        if self._drawn[0] != number:
-            self._drawn = -1, np.zeros(0, dtype=np.int32)  # one at a time: a table has many pairs
-            rows = np.arange(len(self.lengths), dtype=np.int32 if len(self.lengths) < 1 << 31 else np.int64)
-            np.random.default_rng([self.seed, number]).shuffle(rows)
-            self._drawn = number, rows
-        return self._drawn[1]
-
-    def _sort_buffer(self, epoch: int, index: int) -> np.ndarray:
-        size = self.batch * self.buffer
-        rows = self._permutation(epoch if self.reshuffle else 0)[index * size : (index + 1) * size]
-        return rows[np.argsort(self.lengths[rows], kind="stable")].astype(np.int64)
-
-
-def by_length(lengths: np.ndarray, size: int) -> list[np.ndarray]:
-    """The numbers of examples of these lengths, ``size`` of like length at a time."""
-    rows = np.argsort(lengths, kind="stable")
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
-
-
-class TextTask:
-    """A ``Task`` of examples in memory: those of ``text`` in their order, those of ``held_out`` by length. Both have
-    ``lengths``. What examples are as a minibatch, each kind of network says in ``pack``.
-
-    held_out_batch: examples held out that are scored together.
-    """
-
-    held_out_batch: int
-    in_tiles = True
-    filled: Filling = ""
-
-    def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder):
-        self.network, self.text, self.order = network, text, order
-        self.updates_per_epoch = order.updates_per_epoch
-        self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, self.held_out_batch)]
-
-    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
-        """That of an update, counted from 0, or a share of it."""
-        rows = self.order.rows(update)
-        return self.pack(self.text, rows[share], len(rows)) if len(rows[share]) else NOTHING
-
-    def begin(self, update: int) -> None:
-        """See ``Task``; nothing."""
-
-    def pack(self, text: Any, rows: np.ndarray, whole: int = 1) -> Minibatch:
-        """The examples at ``rows`` (int64, at least one) of a text on the CPU; whole: how many the minibatch has."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -238,8 +117,8 @@ class Trainer:
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
     are all that a run needs to go on where it was and end as if it had never been stopped. schedule: needs
     ``settings.keep`` best; epoch_ended: is told the number of every epoch, from 1, after its last update, and again by
-    a run that goes on from before, while the network has the weights of the model (``model``). graphs: whether updates
-    on a GPU are captured (``Graphs``).
+    a run that goes on from before, while the network has the weights of the model, which are the mean of its own with
+    ``settings.average_weights``. graphs: whether updates on a GPU are captured (``Graphs``).
     Of several processes (``Processes``) each differentiates its share of a minibatch; all take the same steps, and the
     first one writes. Their number decides on rounding alone.
     """
@@ -258,7 +137,7 @@ class Trainer:
     def __post_init__(self) -> None:
         self.network = self.task.network
         self.parameters = dict(self.network.named_parameters())
-        self.mean = WeightMean(self.parameters) if self.settings.as_dict().get("average_weights") else None
+        self.mean = WeightMean(self.parameters, self.settings.as_dict().get("average_weights", False))
         self.device = next(self.network.parameters()).device
         self.processes = Processes.current()
         # on a GPU the minibatch of an update is packed while the one before is at work
@@ -305,7 +184,7 @@ class Trainer:
                 bar.update()
                 progress.seconds = time.perf_counter() - began
                 if epoch_ended and progress.updates % self.task.updates_per_epoch == 0:
-                    with self.model():
+                    with self.mean.shown():
                         epoch_ended(progress.updates // self.task.updates_per_epoch)
                 if progress.updates % self.validate_every == 0:
                     record = self._validate()
@@ -323,13 +202,9 @@ class Trainer:
             log.warning("%d updates had a gradient that was not finite", progress.non_finite)
         if settings.keep == "best" and self.best_weights:
             self.network.load_state_dict(self.best_weights)
-        elif self.mean:
+        else:
             self.mean.put()
         return progress.records
-
-    def model(self) -> AbstractContextManager[None]:
-        """The network has the weights of the model meanwhile, the mean of its own if that is asked for."""
-        return self.mean.shown() if self.mean else nullcontext()
 
     def perplexity(self) -> float | None:
         """Perplexity per predicted word of the held-out examples, end symbols included; None without any."""
@@ -368,8 +243,7 @@ class Trainer:
         if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
         progress.updates += 1
-        if self.mean:
-            self.mean.follow(progress.updates)
+        self.mean.follow(progress.updates)
         self._seen = [self._seen[0] + batch.examples, self._seen[1] + batch.words]
         if self.device.type == "cpu":
             self._settle()
@@ -400,13 +274,13 @@ class Trainer:
         """Add a record to the learning curve, log it, and remember the best weights."""
         self._settle()
         progress = self.progress
-        with self.model():
+        with self.mean.shown():
             perplexity = self.perplexity()
-            improved = perplexity is not None and perplexity < progress.best
-            if improved and self.settings.keep == "best":
-                self.best_weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-        progress.best = min(progress.best, math.inf if perplexity is None else perplexity)
-        progress.stale = 0 if improved else progress.stale + 1
+            progress.stale += 1
+            if perplexity is not None and perplexity < progress.best:
+                progress.best, progress.stale = perplexity, 0
+                if self.settings.keep == "best":
+                    self.best_weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
         cost = progress.cost / max(progress.words, 1)
         words = progress.words + (progress.records[-1].words if progress.records else 0)
         epochs = progress.updates / self.task.updates_per_epoch
@@ -432,7 +306,7 @@ class Trainer:
             return
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
-        tensors |= {f"mean/{name}": tensor for name, tensor in (self.mean.tensors if self.mean else {}).items()}
+        tensors |= {f"mean/{name}": tensor for name, tensor in self.mean.tensors.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
         fetched = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
         arguments = self.state, self.fingerprint, Checkpoint(fetched, asdict(self.progress))
@@ -453,8 +327,7 @@ class Trainer:
             self.progress.records = [Record(*record) for record in self.progress.records]
             self.network.load_state_dict(groups["weights"])
             self.best_weights = groups["best"]
-            if self.mean:
-                self.mean.tensors = groups["mean"]
+            self.mean.tensors = groups["mean"]
             self.optimiser.load(groups["optimiser"], self.progress.updates)
             log.info("going on after update %d", self.progress.updates)
         return self.progress

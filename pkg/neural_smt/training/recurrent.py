@@ -38,8 +38,9 @@ from neural_smt.selection.origins import lines_of_sources
 from neural_smt.shortlist import repeated_words, shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
 from neural_smt.training.learning_curve import Record
-from neural_smt.training.loop import WHOLE, BatchOrder, Minibatch, TextTask, Training, by_length
+from neural_smt.training.loop import Training
 from neural_smt.training.noise import draw_masks
+from neural_smt.training.tasks import WHOLE, BatchOrder, Minibatch, TextTask, by_length
 from neural_smt.training.texts import NgramText, draw_lines, draw_sentences
 from neural_smt.training.word_classes import choose_classes, expected_cost, predicted_counts
 from neural_smt.vocabulary import UNK, Vocabulary

@@ -20,18 +20,19 @@ class WeightMean:
     nothing after a while. Steps of AdaDelta, or of Adam at one rate, do not shrink, so that weights wander about what
     they have learnt; their mean lies in the middle. The weights themselves do not depend on it.
 
-    parameters: of the network, by name; tensors: the mean of each, nothing before the first taking.
+    parameters: of the network, by name; wanted: whether there is a mean at all; tensors: that of each parameter,
+    nothing before the first taking.
     """
 
-    def __init__(self, parameters: dict[str, nn.Parameter]):
-        self.parameters = parameters
+    def __init__(self, parameters: dict[str, nn.Parameter], wanted: bool = True):
+        self.parameters, self.wanted = parameters, wanted
         self.tensors: dict[str, Tensor] = {}
 
     @torch.no_grad()
     def follow(self, updates: int) -> None:
         """Take the weights after so many updates into the mean, if their time has come."""
         taking, rest = divmod(updates, EVERY)
-        if rest:
+        if rest or not self.wanted:
             return
         if not self.tensors:
             self.tensors = {name: torch.zeros_like(parameter) for name, parameter in self.parameters.items()}
@@ -40,13 +41,13 @@ class WeightMean:
 
     @torch.no_grad()
     def put(self) -> None:
-        """Let the network have the mean for its weights."""
+        """Let the network have the mean for its weights, if there is one."""
         for name, mean in self.tensors.items():
             self.parameters[name].copy_(mean)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """The network has the mean for its weights meanwhile, in the same memory."""
+        """The network has the mean for its weights meanwhile, if there is one, in the same memory."""
         weights = {name: self.parameters[name].detach().clone() for name in self.tensors}
         self.put()
         try:
