@@ -42,7 +42,8 @@ rule explain_sentences:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="4h",
+        runtime="2h",
+        turn=1,
         gpu=INPUTS.gpus,
     params:
         **step("report.explaining:explain_sentences", INPUTS.scorers),
