@@ -36,8 +36,6 @@ def test_a_killed_run_ends_as_one_never_killed(
     pd.testing.assert_frame_equal(*curves, check_exact=True)
     told = [read_json(folder / "held_out.json") | {"words_per_second": 0} for folder in (killed, whole)]
     assert told[0] == told[1]
-    snapshots = [sorted(path.name for path in folder.glob("state/epochs/*/*")) for folder in (killed, whole)]
-    assert snapshots[0] == snapshots[1] == (["3", "4"] if "average" in settings else [])
     assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -9,7 +9,6 @@ import torch
 import training_runs
 from candidates import whole_sets
 from refusals import check_refused
-from safetensors.torch import load_file
 from training_runs import CASES, Inputs, Killed, kill_at, train_killed_at, weights
 
 from neural_smt.io.checkpoint import NAME, load_checkpoint
@@ -17,7 +16,8 @@ from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained, read_training
-from neural_smt.training.snapshots import Snapshots, read_snapshots, write_average
+from neural_smt.training.snapshots import Snapshots, read_snapshots
+from neural_smt.training.weight_averaging import EVERY
 from neural_smt.vocabulary import Vocabulary
 
 EPOCH = 5
@@ -61,6 +61,16 @@ def test_each_epoch_leaves_the_model_of_its_end(inputs: Inputs, whole: Path, tmp
     assert weights(tmp_path) == weights(whole)  # they change nothing else
     train(inputs, tmp_path)  # a run without them is not gone on from: its first epochs are gone
     assert kept(tmp_path) == kept(whole)
+
+
+def test_the_model_of_an_epoch_is_the_mean_where_there_is_one(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
+    train(inputs, tmp_path / "epochs", average_weights=True)
+    for epoch, folder in read_snapshots(tmp_path / "epochs" / "epochs"):
+        train(inputs, tmp_path, epochs=False, updates=epoch * EPOCH, average_weights=True)
+        own = (folder / "weights.safetensors").read_bytes()
+        assert own == weights(tmp_path)
+        raw = (whole / "epochs" / str(epoch) / "weights.safetensors").read_bytes()
+        assert (own == raw) == (epoch * EPOCH <= EVERY)  # the first taking is of the weights themselves
 
 
 @pytest.mark.parametrize("case", CASES["before"].values(), ids=CASES["before"])
@@ -133,62 +143,8 @@ def test_a_model_says_which_sets_it_was_trained_with(inputs: Inputs, tmp_path: P
     assert read_json(tmp_path / "model" / "config.json")["vocabularies"]["target"] == target.digest
 
 
-def raw(folder: Path) -> dict[int, dict[str, torch.Tensor]]:
-    return {epoch: load_file(path / "weights.safetensors") for epoch, path in read_snapshots(folder / "epochs")}
-
-
-def assert_mean(model: Path, parts: list[dict[str, torch.Tensor]]) -> None:
-    """Each weight is the float64 mean of the parts, rounded once."""
-    found = load_file(model / "weights.safetensors")
-    assert found.keys() == parts[0].keys()
-    for name, tensor in found.items():
-        expected = np.mean([part[name].double().numpy() for part in parts], axis=0).astype(np.float32)
-        assert np.array_equal(tensor.numpy(), expected)
-
-
-def test_the_model_is_the_mean_of_the_last_epochs(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
-    train(inputs, tmp_path, average=2)  # 19 updates: the fourth epoch is not completed
-    epochs = raw(whole)
-    assert_mean(tmp_path / "model", [epochs[2], epochs[3]])
-    assert read_training(tmp_path / "model") == {"candidates": None, "updates": 3 * EPOCH}
-    for epoch, parts in {1: [1], 2: [1, 2], 3: [2, 3]}.items():
-        assert_mean(tmp_path / "epochs" / str(epoch), [epochs[part] for part in parts])
-    train(inputs, tmp_path, epochs=False, average=9)
-    assert_mean(tmp_path / "model", list(epochs.values()))
-    train(inputs, tmp_path, epochs=False, average=1)
-    assert_mean(tmp_path / "model", [epochs[3]])
-
-
-def test_the_perplexity_that_is_told_is_that_of_the_mean(all_inputs: dict[str, Inputs], tmp_path: Path) -> None:
-    settings = {"epochs": False, "keep": "last"}
-    train(all_inputs["attention"], tmp_path / "mean", average=1, **settings)
-    train(all_inputs["attention"], tmp_path / "third", updates=3 * EPOCH, **settings)
-    mean, third = (read_json(tmp_path / name / "held_out.json") for name in ("mean", "third"))
-    assert mean["network"] == pytest.approx(third["network"], rel=1e-6)
-    # ends within the first epoch, after which there is no mean of anything
-    train(all_inputs["attention"], tmp_path / "short", average=2, patience=1, validate_every=1, rate=1e-9, **settings)
-    assert (tmp_path / "short" / "model").is_dir()
-
-
-def test_a_mean_goes_on_from_a_run_without_one(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
-    train(inputs, tmp_path, epochs=False, updates=EPOCH)
-    train(inputs, tmp_path, epochs=False, average=2)
-    assert_mean(tmp_path / "model", [raw(whole)[2], raw(whole)[3]])
-    assert sorted(path.name for path in tmp_path.glob("state/epochs/*/*")) == ["2", "3"]  # no more than it needs
-    check_refused(["state/epochs", "no such folder"], train, inputs, tmp_path, epochs=False, average=3)
-
-
 def test_a_lost_model_is_named(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: folder.mkdir(parents=True))
     snapshots.keep(2)
     check_refused(["state/epochs/run/1", "no such folder"], snapshots.publish, tmp_path / "epochs", 2)
     assert not (tmp_path / "epochs").exists()
-
-
-def test_models_of_different_networks_have_no_mean(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
-    train(inputs, tmp_path, hidden=7)
-    models = [whole / "model", tmp_path / "model"]
-    check_refused("not the network of", write_average, models, tmp_path / "mean")
-    (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
-    check_refused(["model/weights.safetensors", "damaged"], write_average, models, tmp_path / "mean")
-    assert not (tmp_path / "mean").exists()

@@ -220,21 +220,14 @@ def prepare(
     for name, part in (("training", text), ("held-out", held_out)):
         if missing := part.uncovered():
             log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
-    if settings.average and settings.updates < task.updates_per_epoch:
-        raise UserError(
-            f"training: average takes weights at ends of epochs, but {settings.updates} updates are less than one "
-            f"epoch of {task.updates_per_epoch}; set average to 0 or updates higher"
-        )
     most = settings.epochs * task.updates_per_epoch if settings.epochs else settings.updates
     limited = text.sets is not None or settings.tau > 0
     trained, origin = Trained(network, *vocabularies), {"candidates": _digest_of_sets(text)}
     return Training(
         task=task,
         settings=settings.replace(updates=min(settings.updates, most)),
-        undecided=("average",),
         decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
         data=[side for part in (text, held_out) for side in (part.source, part.target)],
         optimiser=optimiser_of(network, settings, rows_only=limited),
         save=lambda folder, updates: trained.save(folder, origin | ({"updates": updates} if updates else {})),
-        average=settings.average,
     )

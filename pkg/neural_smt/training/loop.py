@@ -62,8 +62,7 @@ class Training:
     in updates; patience, validations without a better perplexity before training stops (0 never stops); keep, the
     weights at the end, ``last`` or ``best`` on the held-out examples; precision.
     decided_by, data: what decides on the weights beside the settings, those called ``undecided`` left out; only a run
-    of which all of that is the same is gone on with. schedule: see ``Trainer``. average: the model is the mean of the
-    weights at the ends of so many epochs, the last ones, whatever ``keep`` says.
+    of which all of that is the same is gone on with. schedule: see ``Trainer``.
     save: write the model folder, after so many updates or (None) at the end; report: what is told of the network.
     """
 
@@ -75,7 +74,6 @@ class Training:
     save: Callable[[Path, int | None], None]
     undecided: tuple[str, ...] = ()
     schedule: Schedule | None = None
-    average: int = 0
     report: Callable[[Sequence[Record]], dict[str, Any]] | None = None
 
     def fingerprint(self, *others: Any) -> str:

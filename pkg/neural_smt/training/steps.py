@@ -14,7 +14,6 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.networks.folder import read_weights
 from neural_smt.training.launch import in_processes
 from neural_smt.training.learning_curve import plot_curve, write_curve
 from neural_smt.training.loop import Trainer, held_out_perplexity
@@ -50,8 +49,8 @@ def train_network(
     schema; device: auto, cpu or cuda; processes: see ``launch``; graphs: whether updates on a GPU are captured.
     Writes the model folder, the learning curve as CSV and PNG, what there is to tell of the network (its perplexity of
     held-out examples) as JSON, and checkpoints into ``state``: a run that was killed goes on from there and ends with
-    the same model. epochs: a folder for the models after each epoch (``1``, ``2``, ...), whatever ``keep`` says, with
-    ``average`` the mean up to it; empty unless ``by_epoch``. title: of the plot.
+    the same model. epochs: a folder for the models after each epoch (``1``, ``2``, ...), whatever ``keep`` says; empty
+    unless ``by_epoch``. title: of the plot.
     """
     place = select_device(device)
     by_epoch = by_epoch and epochs is not None
@@ -65,26 +64,16 @@ def train_network(
     def keep(folder: Path, epoch: int) -> None:
         training.save(folder, epoch * training.task.updates_per_epoch)
 
-    average = training.average
-    snapshots = Snapshots(state, run, keep, last=0 if by_epoch else average, average=max(average, 1))
-    kept = snapshots.keep if by_epoch or average else None
+    snapshots = Snapshots(state, run, keep)
+    kept = snapshots.keep if by_epoch else None
     arguments = training.task, training.settings, Path(state), run, training.optimiser, training.schedule, kept
-    trainer = Trainer(*arguments, graphs=graphs)
-    records = trainer.train()
+    records = Trainer(*arguments, graphs=graphs).train()
     if not Processes.current().first:
         return
-    completed = records[-1].updates // training.task.updates_per_epoch
-    if average and completed:
-        snapshots.publish_last(output, completed)
-        training.task.network.load_state_dict(read_weights(output))
-        trainer.processes = Processes()  # the others have left
-        told = trainer.perplexity()
-        report = {} if told is None else {"network": told}
-    else:
-        training.save(output, None)
-        report = training.report(records) if training.report else held_out_perplexity(records, training.settings.keep)
+    training.save(output, None)
+    report = training.report(records) if training.report else held_out_perplexity(records, training.settings.keep)
     if epochs is not None:
-        snapshots.publish(epochs, completed if by_epoch else 0)
+        snapshots.publish(epochs, records[-1].updates // training.task.updates_per_epoch if by_epoch else 0)
     snapshots.forget_other_runs()
     write_curve(curve, records)
     plot_curve(plot, records, title or kind)
