@@ -111,7 +111,6 @@ def prepare(
         task=NgramTask(network, text, validation, BatchOrder(text.lengths, settings.batch, seed)),
         optimiser=optimiser_of(network, settings),
         settings=settings,
-        undecided=("ngram_order",),
         decided_by=[known.digest],
         data=[text.stream, validation.stream],
         save=lambda folder, updates: trained.save(folder),

@@ -28,6 +28,9 @@ from neural_smt.training.weight_averaging import WeightMean
 
 log = logging.getLogger(__name__)
 
+UNDECIDED = "updates", "epochs", "ngram_order"
+"""Settings that do not decide on the weights after an update: how long a run goes, and what it is compared with."""
+
 
 class Optimiser(Protocol):
     """How weights follow their gradients.
@@ -61,8 +64,8 @@ class Training:
     settings: those of the loop among them: updates in all, validate_every (0 for once an epoch) and checkpoint_every,
     in updates; patience, validations without a better perplexity before training stops (0 never stops); keep, the
     weights at the end, ``last`` or ``best`` on the held-out examples; precision.
-    decided_by, data: what decides on the weights beside the settings, those called ``undecided`` left out; only a run
-    of which all of that is the same is gone on with. schedule: see ``Trainer``.
+    decided_by, data: what decides on the weights beside the settings (``UNDECIDED`` left out); only a run of which all
+    of that is the same is gone on with. schedule: see ``Trainer``.
     save: write the model folder, after so many updates or (None) at the end; report: what is told of the network.
     """
 
@@ -72,16 +75,12 @@ class Training:
     decided_by: list[Any]
     data: Sequence[np.ndarray | Ragged]
     save: Callable[[Path, int | None], None]
-    undecided: tuple[str, ...] = ()
     schedule: Schedule | None = None
     report: Callable[[Sequence[Record]], dict[str, Any]] | None = None
 
     def fingerprint(self, *others: Any) -> str:
-        """Of all that decides on where a run is after an update: not how long it goes, so that with more updates or
-        epochs it may go on from where it ended.
-        """
-        left_out = ("updates", "epochs", *self.undecided)
-        decided = {name: value for name, value in self.settings.as_dict().items() if name not in left_out}
+        """Of all that decides on where a run is after an update: with more updates it may go on from where it ended."""
+        decided = {name: value for name, value in self.settings.as_dict().items() if name not in UNDECIDED}
         return fingerprint([decided, self.decided_by, *others], *self.data)
 
 
