@@ -84,7 +84,7 @@ MOST |= dict.fromkeys(("--batch", "--max-length", "--nbest", "--nbest-size", "--
 """The largest number that an option takes, by its name; of others it is 10^12."""
 
 
-LEAST = {"--threads": 1, "--seed": 0}
+LEAST = {"--threads": 1, "--seed": 0, "--nbest": 0}
 """The smallest one; of others functions check how small it may be."""
 
 

@@ -5,6 +5,7 @@ All functions raise ``UserError`` for the first fault of a complete configuratio
 
 from collections.abc import Collection
 
+from neural_smt.decoding.features import build_feature_set
 from neural_smt.errors import UserError
 from neural_smt.experiment.networks import ALL_WORDS, DEFAULT_SETS, kinds_that_score
 from neural_smt.experiment.systems import GROUPS, SEARCH_KINDS, TAKEN, Systems, drawn_pairs
@@ -38,6 +39,7 @@ def check_experiment(experiment: Systems) -> None:
         label = system.get("label", name)
         if (other := labels.setdefault(label, name)) != name:
             raise UserError(f"systems.{name}.label: '{label}' is the label of '{other}' too; choose another")
+        _check_rescoring_networks(experiment, name)
         _check_rescored(experiment, name)
         _check_searched(experiment, name)
         if "control" in system:
@@ -158,49 +160,60 @@ def _check_data(experiment: Systems, name: str) -> None:
         raise UserError(f"{where}.data: {others[0]} is made from the selected data; use it without '{data}'")
 
 
-def _check_rescored(experiment: Systems, name: str) -> None:
-    system, networks = experiment.systems[name], experiment.rescoring_networks(name)
-    rescored = experiment.is_rescored(name)
+def _check_rescoring_networks(experiment: Systems, name: str) -> None:
+    """Networks can score what a system chooses among, and go together."""
+    where, networks = f"systems.{name}.rescore", experiment.rescoring_networks(name)
     known = experiment.scoring_networks(*kinds_that_score("lists"), *kinds_that_score("lattices"))
     for network in networks:
-        _check_known(f"systems.{name}.rescore", "network", network, known)
+        _check_known(where, "network", network, known)
     if experiment.rescores_lattices(name):
         if len(networks) > 1:
-            raise UserError(f"systems.{name}.rescore: lattices are rescored with one network; take lists, or name one")
+            raise UserError(f"{where}: lattices are rescored with one network; take lists, or name one")
         if any(_from_last(experiment, network) for network in networks):
-            raise UserError(f"systems.{name}.rescore: '{networks[0]}' goes {RIGHT_TO_LEFT}; rescore lists with it")
+            raise UserError(f"{where}: '{networks[0]}' goes {RIGHT_TO_LEFT}; rescore lists with it")
     attention = experiment.networks_of_kind("attention")
     if len({(own["vocabulary"], own["target_words"]) for own in map(attention.get, networks) if own}) > 1:
         raise UserError(
-            f"systems.{name}.rescore: its attention networks differ in vocabulary or target_words, but one list of "
-            "target words is made for each sentence; give them the same"
+            f"{where}: its attention networks differ in vocabulary or target_words, but one list of target words is "
+            "made for each sentence; give them the same"
         )
     inputs = {network: {"side": "source"} for network in attention} | experiment.joint_inputs
     if len({inputs[network]["side"] for network in networks if network in inputs}) > 1:
         raise UserError(
-            f"systems.{name}.rescore: one of its networks reads the references and another one the source sentences; "
-            "rescore with networks that read the same"
+            f"{where}: one of its networks reads the references and another one the source sentences; rescore with "
+            "networks that read the same"
         )
-    if rescored and not experiment.rescores_lattices(name) and system["rescoring"]["drop_features"]:
-        raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
-    if rescored and ("base" not in system or system["features"]):
-        raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")
+
+
+def _check_rescored(experiment: Systems, name: str) -> None:
+    """A base is searched; of what it found a rescored system chooses, with scores that are not there already."""
+    where, system, networks = f"systems.{name}", experiment.systems[name], experiment.rescoring_networks(name)
+    lattices, groups = experiment.rescores_lattices(name), experiment.feature_groups(name)
+    if rescored := experiment.is_rescored(name):
+        if not lattices and system["rescoring"]["drop_features"]:
+            raise UserError(f"{where}.rescoring.drop_features: only lattices can do without scores; leave it out")
+        if "base" not in system or system["features"]:
+            raise UserError(f"{where}.rescore: what a base found is rescored; name a base and leave features empty")
     base = system.get("base")
     if base and base not in experiment.searched:
         state = "rescored" if experiment.is_rescored(base) else "an attention network"
-        raise UserError(f"systems.{name}.base: '{base}' is not searched but {state}; name another base")
-    if rescored and not networks and system["rescoring"]["candidates"] == "nbest":
+        raise UserError(f"{where}.base: '{base}' is not searched but {state}; name another base")
+    if not rescored:
+        return
+    if not networks and system["rescoring"]["candidates"] == "nbest":
         raise UserError(
-            f"systems.{name}.rescoring.candidates: lists drawn from lattices are for a network to score; without one "
-            "take lattice or lists"
+            f"{where}.rescoring.candidates: lists drawn from lattices are for a network to score; without one take "
+            "lattice or lists"
         )
     for kind in filter(None, map(experiment.kind_of, networks)):
-        if kind in experiment.feature_groups(name):
-            raise UserError(
-                f"systems.{name}.rescore: the {kind} feature of '{base}' would stand twice; name another base"
-            )
-    if experiment.rescores_lattices(name) and "recurrent" in experiment.feature_groups(name):
+        if kind in groups:
+            raise UserError(f"{where}.rescore: the {kind} feature of '{base}' would stand twice; name another base")
+    if lattices and "recurrent" in groups:
         raise UserError(
-            f"systems.{name}.base: the search of '{base}' knows a recurrent model's scores for one way into each node "
-            "of a lattice alone; rescore its lists (candidates: lists)"
+            f"{where}.base: the search of '{base}' knows a recurrent model's scores for one way into each node of a "
+            "lattice alone; rescore its lists (candidates: lists)"
         )
+    if dropped := system["rescoring"]["drop_features"]:
+        scores = build_feature_set(groups, len(experiment.ngram_models(name))).names
+        for score in dropped:
+            _check_known(f"{where}.rescoring.drop_features", "score", score, scores)

@@ -148,8 +148,6 @@ def init(
     output = Path(name) if output is None else Path(output)
     check_paths([*sides, output.resolve()])
     check_output(output, force)
-    if seed < 0:
-        raise UserError(f"--seed {seed}: give 0 or more")
     machine = Machine(1, (os.cpu_count() or 1) if cores is None else cores, 0)
     survey = survey_corpus(*sides)
     remarks = survey.check_languages(languages, stated=None not in (source, target))

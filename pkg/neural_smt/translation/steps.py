@@ -51,8 +51,6 @@ def translate(
     experiment; directory: where Snakemake ran; tokenised: the words of the text are split already; device: that of the
     configuration if not given (for the folder of a system a GPU where there is one); threads: of the search.
     """
-    if nbest < 0 or threads < 1:
-        raise UserError(f"--nbest {nbest} --threads {threads}: take 0 or more translations and 1 thread or more")
     if nbest and explain and output == "text":
         raise UserError("--nbest and --explain: lists are explained as JSON; add --output json or leave one out")
     chosen = open_system(experiment, system, run, settings, directory)
