@@ -22,8 +22,9 @@ from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import RecurrentNetwork
-from neural_smt.training.recurrent import BUFFER, JointText, predicted_counts
-from neural_smt.training.word_classes import cheapest, expected_cost
+from neural_smt.training.joint_texts import JointText
+from neural_smt.training.recurrent import BUFFER
+from neural_smt.training.word_classes import cheapest, expected_cost, predicted_counts
 
 SENTENCES = 20_000
 

@@ -19,9 +19,10 @@ from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.gradient_descent import GradientDescent
+from neural_smt.training.joint_texts import JointText
 from neural_smt.training.loop import Optimiser, Trainer
 from neural_smt.training.optimisers import optimiser_of
-from neural_smt.training.recurrent import BUFFER, JointText, RecurrentTask
+from neural_smt.training.recurrent import BUFFER, RecurrentTask
 from neural_smt.training.sampled_words import WordSampler
 from neural_smt.training.steps import train_network
 from neural_smt.training.tasks import BatchOrder, Task

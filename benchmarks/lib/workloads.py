@@ -35,8 +35,9 @@ from neural_smt.planning.forecasts import Experiment, Quantities
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Sizes, Text
 from neural_smt.rescoring.scorer import PairScorer
+from neural_smt.training.joint_texts import JointText
 from neural_smt.training.loop import Trainer
-from neural_smt.training.recurrent import BUFFER, JointText
+from neural_smt.training.recurrent import BUFFER
 from neural_smt.training.word_classes import cheapest, predicted_counts
 
 FACTORS = (1, 4, 16)

@@ -12,8 +12,9 @@ from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderCo
 from neural_smt.networks.packing import PairBatch, pack_pairs
 from neural_smt.networks.recurrent.network import RecurrentNetwork, Silence
 from neural_smt.networks.softmax import smoothed, word_log_probabilities
+from neural_smt.training.joint_texts import JointText
 from neural_smt.training.noise import NoiseSource, draw_masks
-from neural_smt.training.recurrent import JointText, RecurrentTask
+from neural_smt.training.recurrent import RecurrentTask
 from neural_smt.training.tasks import WHOLE, BatchOrder
 
 CPU = torch.device("cpu")

@@ -9,8 +9,7 @@ import pytest
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import WordClasses
 from neural_smt.training import word_classes
-from neural_smt.training.recurrent import predicted_counts
-from neural_smt.training.word_classes import cheapest, exchange, expected_cost
+from neural_smt.training.word_classes import cheapest, exchange, expected_cost, predicted_counts
 
 
 def partitions(items: list[int]) -> Iterator[list[list[int]]]:
