@@ -38,12 +38,14 @@ def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
 
 
 def trainer_of(pairs: SentencePairs, words: int, folder: Path, **settings: Any) -> Trainer:
-    """In float32, so that no processor has its batches filled up."""
+    """Of batches that are not filled up, on any processor."""
     chosen = network_settings("attention", SETTINGS["attention"] | {"precision": "fp32"} | settings)
     network = AttentionNetwork(AttentionConfig(words, words, 8, 6, 7, 5, 4), seed=2)
     task = AttentionTask(network, pairs, pairs, chosen, seed=3)
     parameters = dict(network.named_parameters())
-    return Trainer(task, chosen, folder, "run", AdaDelta(parameters, 1e-6, 1.0, rows_only=True))
+    trainer = Trainer(task, chosen, folder, "run", AdaDelta(parameters, 1e-6, 1.0, rows_only=True))
+    task.filled = ""
+    return trainer
 
 
 def state_of(trainer: Trainer) -> dict[str, torch.Tensor]:

@@ -119,9 +119,14 @@ def onednn_offered() -> bool:
 _now = SimpleNamespace(training=False)
 
 
+def trained_by_onednn() -> bool:
+    """Whether oneDNN multiplies float32 in training too, which compiles a product for each shape."""
+    return onednn_offered() and not (by_intel() and torch.backends.mkl.is_available())
+
+
 def onednn_chosen() -> bool:
     """Whether oneDNN multiplies."""
-    return onednn_offered() and not (_now.training and by_intel() and torch.backends.mkl.is_available())
+    return trained_by_onednn() if _now.training else onednn_offered()
 
 
 def _by_onednn(factor: Tensor) -> bool:

@@ -113,7 +113,7 @@ def close(sequences: Ragged) -> np.ndarray:
 
 Filling = Literal["", "rows", "tiles"]
 """How batches are filled up: not at all; all rows go on to the end, for CUDA graphs; rows and positions come in tiles,
-for processors that multiply these, by products that are compiled for each shape.
+for products that are compiled for each shape.
 """
 
 FEW = 8

@@ -19,7 +19,14 @@ from tqdm import tqdm
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.device import Staged, multiplies_in_tiles, precision_context, repeatable, uploaded
+from neural_smt.networks.device import (
+    Staged,
+    multiplies_in_tiles,
+    precision_context,
+    repeatable,
+    trained_by_onednn,
+    uploaded,
+)
 from neural_smt.training.graphs import Graphs
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
@@ -147,7 +154,8 @@ class Trainer:
         )
         # tiles round by themselves
         self._precision = "fp32" if self.in_tiles else self.settings.precision
-        self.task.filled = "rows" if self._graphs else "tiles" if self.in_tiles else ""
+        compiled = self.in_tiles or (not on_gpu and trained_by_onednn())
+        self.task.filled = "rows" if self._graphs else "tiles" if compiled else ""
         # what updates have cost, which may still be on a GPU, and the examples and words of this process since
         self._cost = torch.zeros((), dtype=torch.float64, device=self.device)
         self._seen = [0, 0]
