@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from neural_smt.io.tables import read_frame
-from neural_smt.planning.calibration import Run, count_iterations, fit_lines, merge_lines, observe
+from neural_smt.planning.calibration import Run, count_iterations, fit_lines, merge_lines, observe, read_runs
 from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
 from neural_smt.planning.sizes import disk_use, measure_sizes
@@ -55,9 +55,14 @@ SMALL = ("training", "decoding", "tuning", "evaluation")
 
 
 def fit_memory(sizes: list[Settings]) -> None:
-    """Write what the runs tell of memory into the rates that plans are made with; other rates stay as they are."""
+    """Write what the runs tell of memory into the rates that plans are made with; other rates stay as they are.
+
+    All other finished runs below results/ tell of it too: they select text, and their networks are not small.
+    """
     snakefile, rates = REPOSITORY / "Snakefile", REPOSITORY / "benchmarks" / "throughputs.json"
-    runs = []
+    finished = sorted(path.parent for path in (REPOSITORY / "results").glob("*/benchmarks"))
+    rehearsed = {settings["experiment"] for settings in sizes}
+    runs = read_runs(results=[path for path in finished if path.name not in rehearsed], snakefile=snakefile)
     for settings in sizes:
         config = complete_configuration(snakefile, [REPOSITORY / EXPERIMENT], settings)
         folder = REPOSITORY / "results" / config["experiment"]
