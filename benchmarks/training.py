@@ -49,6 +49,7 @@ def by_pytorch_alone() -> Iterator[None]:
     with (
         patch.object(device, "onednn_chosen", lambda: False),
         patch.object(loop, "multiplies_in_tiles", lambda: False),
+        patch.object(loop, "trained_by_onednn", lambda: False),
         patch.object(recurrence, "step_kernels", lambda *_: None),
         patch.object(optimisers, "kernels_for", lambda *_: None),
     ):
