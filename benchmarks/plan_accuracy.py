@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from lib import SHARED
+from lib import ROOT, SHARED, result_folders
 
 from neural_smt.planning.calibration import Run, fit_throughputs, observe, read_runs
 from neural_smt.planning.forecasts import forecast_jobs
 from neural_smt.planning.sizes import expect_sizes
-
-REPOSITORY = Path(__file__).parents[1]
 
 
 def leave_one_out(runs: Sequence[Run], run: Run, by_rule: bool) -> pd.DataFrame:
@@ -43,8 +41,7 @@ def main() -> None:
     """Print a table for every run that there are others beside."""
     by_rule = "--rules" in sys.argv
     given = [Path(argument) for argument in sys.argv[1:] if argument != "--rules"]
-    found = given or sorted(path.parent for path in (REPOSITORY / "results").glob("*/benchmarks"))
-    runs = read_runs(results=found, snakefile=REPOSITORY / "Snakefile")
+    runs = read_runs(results=given or result_folders(), snakefile=ROOT / "Snakefile")
     if len(runs) < 2:
         print("fewer than two finished runs; nothing to predict one from")
         return

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from lib import ROOT, result_folders
 
 from neural_smt.io.tables import read_frame
 from neural_smt.planning.calibration import Run, count_iterations, fit_lines, merge_lines, observe, read_runs
@@ -24,7 +25,6 @@ from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_ta
 from neural_smt.planning.sizes import disk_use, measure_sizes
 from neural_smt.report.costs import read_jobs, write_scaling_table
 
-REPOSITORY = Path(__file__).parents[1]
 EXPERIMENT = "experiments/rehearsal.yaml"
 MEMORY_LIMIT = 4000
 """MB that no job may hold."""
@@ -35,7 +35,7 @@ Settings = dict[str, Any]
 
 def results_of(pairs: int) -> Path:
     """Where the results of a size lie."""
-    return REPOSITORY / "results" / f"rehearsal_{pairs // 1000}k"
+    return ROOT / "results" / f"rehearsal_{pairs // 1000}k"
 
 
 def settings_of(pairs: int, shards: int) -> Settings:
@@ -47,7 +47,7 @@ def run(settings: Settings, cores: int) -> None:
     """Run, or go on with, the experiment of a size."""
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", EXPERIMENT, "--quiet", "all"]
     changes = [f"{name}={json.dumps(value)}" for name, value in settings.items()]
-    subprocess.run([*command, "--rerun-triggers", "mtime", "--config", *changes], cwd=REPOSITORY, check=True)
+    subprocess.run([*command, "--rerun-triggers", "mtime", "--config", *changes], cwd=ROOT, check=True)
 
 
 SMALL = ("training", "decoding", "tuning", "evaluation")
@@ -59,13 +59,11 @@ def fit_memory(sizes: list[Settings]) -> None:
 
     All other finished runs below results/ tell of it too: they select text, and their networks are not small.
     """
-    snakefile, rates = REPOSITORY / "Snakefile", REPOSITORY / "benchmarks" / "throughputs.json"
-    finished = sorted(path.parent for path in (REPOSITORY / "results").glob("*/benchmarks"))
-    rehearsed = {settings["experiment"] for settings in sizes}
-    runs = read_runs(results=[path for path in finished if path.name not in rehearsed], snakefile=snakefile)
+    snakefile, rates = ROOT / "Snakefile", ROOT / "benchmarks" / "throughputs.json"
+    runs = read_runs(results=result_folders(), snakefile=snakefile)
     for settings in sizes:
-        config = complete_configuration(snakefile, [REPOSITORY / EXPERIMENT], settings)
-        folder = REPOSITORY / "results" / config["experiment"]
+        config = complete_configuration(snakefile, [ROOT / EXPERIMENT], settings)
+        folder = ROOT / "results" / config["experiment"]
         jobs = [job for job in list_jobs(snakefile, config, whole_target(config)) if job.stage not in SMALL]
         runs.append(Run(config, jobs, measure_sizes(folder, config), count_iterations(folder), folder))
     found = fit_lines(pd.concat(map(observe, runs)))
@@ -89,7 +87,7 @@ def main() -> None:
         fit_memory(sizes)
     benchmarks = {pairs: sorted((results_of(pairs) / "benchmarks").rglob("*.tsv")) for pairs in sorted(given.pairs)}
     if len(benchmarks) > 1:
-        csv = REPOSITORY / "results" / "rehearsal.csv"
+        csv = ROOT / "results" / "rehearsal.csv"
         write_scaling_table(benchmarks=benchmarks, output=csv, plot=csv.with_suffix(".png"))
         print(read_frame(csv).to_markdown(index=False))
     print("\ndisk, GB:", {pairs: round(disk_use(results_of(pairs)) / 1e9, 2) for pairs in benchmarks})

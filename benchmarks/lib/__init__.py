@@ -15,6 +15,12 @@ SHARED = Path(os.environ.get("NEURAL_SMT_SHARED", ROOT.parent / "shared"))
 
 sys.path.insert(0, str(ROOT / "pkg"))
 
+
+def result_folders() -> list[Path]:
+    """The folders of all results that tell what their jobs took."""
+    return sorted(path.parent for path in (ROOT / "results").glob("*/benchmarks"))
+
+
 REPETITIONS = 3
 """The fastest repetition counts: the others were disturbed."""
 
