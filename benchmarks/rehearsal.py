@@ -66,8 +66,9 @@ def fit_memory(sizes: list[Settings]) -> None:
         folder = ROOT / "results" / config["experiment"]
         jobs = [job for job in list_jobs(snakefile, config, whole_target(config)) if job.stage not in SMALL]
         runs.append(Run(config, jobs, measure_sizes(folder, config), count_iterations(folder), folder))
-    found = fit_lines(pd.concat(map(observe, runs)))
-    known, memory = Throughputs.load(rates), {rule: {"memory": lines["memory"]} for rule, lines in found.items()}
+    known = Throughputs.load(rates)
+    found = fit_lines(pd.concat(map(observe, runs)), known.lines)
+    memory = {rule: {"memory": lines["memory"]} for rule, lines in found.items() if "memory" in lines}
     replace(known, lines=merge_lines(known.lines, memory)).save(rates)
 
 

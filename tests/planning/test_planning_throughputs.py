@@ -34,12 +34,12 @@ def test_lines_are_exact_never_fall_and_follow_no_job_that_was_disturbed() -> No
     np.testing.assert_allclose(fixed + rate * amounts, 1 + 0.1 * amounts, rtol=0.15)
 
 
-def lines_of(*rows: tuple[str, float, float, float | None]) -> dict[str, Line]:
+def lines_of(*rows: tuple[str, float, float, float | None], known: dict[str, Line] | None = None) -> dict[str, Line]:
     """The lines of phrase tables that were built: experiment, rows, CPU seconds, bytes on disk."""
     table = pd.DataFrame(rows, columns=["experiment", "rows", "cpu", "disk"])
     amounts = {f"{kind} quantity": table["rows"] for kind in START}
     seen = table.assign(rule="build_phrase_table", memory=300 + table["rows"] / 1e4, **amounts)
-    return fit_lines(seen)["build_phrase_table"]
+    return fit_lines(seen, {"build_phrase_table": known or {}})["build_phrase_table"]
 
 
 def test_lines_of_few_and_of_many_jobs() -> None:
@@ -50,6 +50,15 @@ def test_lines_of_few_and_of_many_jobs() -> None:
     assert "disk" not in lines_of(("a", 1e6, 10.0, None)), "the files are gone"
     both = lines_of(("a", 1e6, 10.0, None), ("b", 1e6, 10.0, 8e6))
     assert both["disk"].rate == pytest.approx(8, rel=0.05)
+
+
+def test_jobs_without_work_do_not_tell_what_work_takes() -> None:
+    known = {"cpu": Line(2.0, 0.0), "memory": Line(100.0, 0.5)}
+    idle, busy = ("a", 0.0, 3.0, 1e4), ("b", 1e6, 3.0, 1e4)
+    found = lines_of(idle, known=known)
+    assert found == {"cpu": Line(3.0, 0.0), "disk": Line(1e4, 0.0)}, "of memory it is known what work takes"
+    assert lines_of(idle)["memory"] == Line(300.0, 0.0)
+    assert lines_of(idle, busy, known=known)["memory"].rate > 0
 
 
 def test_cpu_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def logged_seconds(path: Path) -> float:
 def fit_throughputs(runs: Sequence[Run], known: Throughputs | None = None) -> Throughputs:
     """The throughputs that finished runs tell; of what they do not have, those that are known stay."""
     known = known or Throughputs({})
-    lines = fit_lines(pd.concat([observe(run) for run in runs])) if runs else {}
+    lines = fit_lines(pd.concat([observe(run) for run in runs]), known.lines) if runs else {}
     return Throughputs(
         merge_lines(known.lines, lines),
         measure_ratios(runs, known.ratios),
@@ -137,10 +137,13 @@ START_SHARE = 0.3
 _LEAST = {"cpu": 0.3, "memory": 20.0, "disk": 1e3}
 
 
-def fit_lines(observations: pd.DataFrame) -> dict[str, dict[str, Line]]:
+def fit_lines(
+    observations: pd.DataFrame, known: Mapping[str, Mapping[str, Line]] | None = None
+) -> dict[str, dict[str, Line]]:
     """The lines of every rule that was observed, out of rows such as ``observe`` makes.
 
-    Every experiment counts alike, however many jobs of it there are.
+    Every experiment counts alike, however many jobs of it there are. Where no job had work to do, as where nothing is
+    selected, what work takes was not seen: there is no line if ``known`` ones tell it.
     """
     lines: dict[str, dict[str, Line]] = {}
     for rule, seen in observations.groupby("rule"):
@@ -155,6 +158,8 @@ def fit_lines(observations: pd.DataFrame) -> dict[str, dict[str, Line]]:
                 start = costs()[str(rule)].start if kind == "memory" else START[kind].fixed
                 amounts, measured = np.append(amounts, 0.0), np.append(measured, start)
                 weights = np.append(weights, START_SHARE)
+            elif known and kind in known.get(str(rule), {}) and known[str(rule)][kind].rate:
+                continue
             lines.setdefault(str(rule), {})[kind] = fit_line(amounts, measured, weights)
     return lines
 
