@@ -59,6 +59,7 @@ def test_the_classes_of_a_recurrent_model_come_back(tmp_path: Path) -> None:
 
 
 @EVERY
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 def test_folders_of_others_and_broken_ones_are_refused(model: Trained, tmp_path: Path) -> None:
     folder, title = saved(model, tmp_path), model.network.config.title
     for other in MODELS.values():

@@ -16,6 +16,11 @@ from neural_smt.training.optimisers import AdaDelta, Adam, clipped_gradients, op
 CONSTANTS = {"epsilon": 1e-6, "rho": 0.95}
 
 
+def gradient_of_rows(rows: list[int], values: torch.Tensor, count: int) -> torch.Tensor:
+    """The sparse gradient of ``count`` rows, of which these have ``values``."""
+    return torch.sparse_coo_tensor(torch.tensor([rows]), values, (count, values.shape[1]), check_invariants=True)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_dense_steps_are_those_of_torch(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
@@ -94,8 +99,7 @@ def test_state_can_be_saved_and_loaded() -> None:
     optimiser = AdaDelta(first, **CONSTANTS)
 
     def gradients() -> dict[str, torch.Tensor]:
-        rows = torch.tensor([[1, 4]])
-        return {"e": torch.sparse_coo_tensor(rows, torch.randn(2, 2), (6, 2)).coalesce(), "w": torch.randn(3)}
+        return {"e": gradient_of_rows([1, 4], torch.randn(2, 2), 6).coalesce(), "w": torch.randn(3)}
 
     for _ in range(3):
         optimiser.step(gradients())
@@ -113,7 +117,7 @@ def test_state_can_be_saved_and_loaded() -> None:
 def test_clipping_scales_dense_and_sparse_gradients_together(limit: float, scale: float) -> None:
     embedding, weight = nn.Parameter(torch.zeros(5, 1)), nn.Parameter(torch.zeros(1))
     # Word 2 is seen twice: its gradients add up before the norm is taken.
-    embedding.grad = torch.sparse_coo_tensor(torch.tensor([[2, 2]]), torch.tensor([[1.0], [2.0]]), (5, 1))
+    embedding.grad = gradient_of_rows([2, 2], torch.tensor([[1.0], [2.0]]), 5)
     weight.grad = torch.tensor([4.0])
     gradients, norm = clipped_gradients({"e": embedding, "w": weight}, limit)
     assert norm == pytest.approx(5.0)
@@ -125,7 +129,7 @@ def test_clipping_scales_dense_and_sparse_gradients_together(limit: float, scale
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_gradient_that_is_not_finite_shrinks_the_weights_or_its_rows(value: float, rows_only: bool) -> None:
     embedding, weight = nn.Parameter(torch.ones(3, 2)), nn.Parameter(torch.tensor([3.0]))
-    embedding.grad = torch.sparse_coo_tensor(torch.tensor([[1]]), torch.tensor([[value, 1.0]]), (3, 2))
+    embedding.grad = gradient_of_rows([1], torch.tensor([[value, 1.0]]), 3)
     weight.grad = torch.tensor([1.0])
     gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0, rows_only=rows_only)
     assert not math.isfinite(norm)
