@@ -54,7 +54,7 @@ $(VENV)/.triton: $(READY)
 	@$(BIN)/python -c "import triton" 2>&- || $(BIN)/python -m pip install --quiet --no-deps triton==3.7.1
 	@touch $@
 
-# in five minutes: all that is quick, and the tiny experiment from text to BLEU
+# all that is quick, and the tiny experiment from text to BLEU
 test: $(VENV)/.triton
 	$(TESTS) -m "not slow and not cluster and not kills"
 
