@@ -137,9 +137,7 @@ START_SHARE = 0.3
 _LEAST = {"cpu": 0.3, "memory": 20.0, "disk": 1e3}
 
 
-def fit_lines(
-    observations: pd.DataFrame, known: Mapping[str, Mapping[str, Line]] | None = None
-) -> dict[str, dict[str, Line]]:
+def fit_lines(observations: pd.DataFrame, known: Mapping[str, Mapping[str, Line]]) -> dict[str, dict[str, Line]]:
     """The lines of every rule that was observed, out of rows such as ``observe`` makes.
 
     Every experiment counts alike, however many jobs of it there are. Where no job had work to do, as where nothing is
@@ -158,7 +156,7 @@ def fit_lines(
                 start = costs()[str(rule)].start if kind == "memory" else START[kind].fixed
                 amounts, measured = np.append(amounts, 0.0), np.append(measured, start)
                 weights = np.append(weights, START_SHARE)
-            elif known and kind in known.get(str(rule), {}) and known[str(rule)][kind].rate:
+            elif known.get(str(rule), {}).get(kind, START[kind]).rate:
                 continue
             lines.setdefault(str(rule), {})[kind] = fit_line(amounts, measured, weights)
     return lines
